@@ -249,6 +249,13 @@ public:
         return many_senders::make_exchange(*protocol_, std::move(items), std::move(limit)...);
     }
 
+    /// As `send_all`, but sends only the elements that have room now.
+    /// @returns  success if all were sent; or `no_partner`, `closed` or `out_of_memory`, with those
+    ///   that were not sent in `returned()`.
+    exchange_result<void, std::span<T>> try_send_all(std::span<T> items) noexcept {
+        return many_senders::try_exchange(*protocol_, std::move(items));
+    }
+
     /// Takes the oldest item. Waits while the channel is empty.
     /// @param limit  as for `send`.
     /// @returns  an awaitable of `exchange_result<T, void>`: the item, or an error. `closed` means
@@ -284,6 +291,15 @@ public:
         return many_receivers<places>::make_exchange(*protocol_, places{into}, std::move(limit)...);
     }
 
+    /// As `receive_some`, but fails at once with `no_partner` if the channel is empty.
+    exchange_result<std::size_t, void> try_receive_some(std::span<T> into) noexcept {
+        using places = detail::span_places<T>;
+        static_assert(std::is_nothrow_move_assignable_v<T>,
+                      "tryst: try_receive_some assigns to the elements of the span, so T needs a "
+                      "nothrow move assignment");
+        return many_receivers<places>::try_exchange(*protocol_, places{into});
+    }
+
     /// As `receive_some`, but appends the items to `into`.
     /// @param into  must outlive the operation, and must not be changed meanwhile.
     /// @param most  the most items to take. Space for them is reserved first.
@@ -313,7 +329,17 @@ public:
     /// How many items were in the channel at some moment during the call.
     std::size_t size() const noexcept { return protocol_->size(); }
 
-    /// Closes permanently. Senders that wait or come later get `closed`, and their items back. The
+    /// Whether an item is in the channel, or a sender waits: then `try_receive` succeeds, unless
+    /// another receiver is faster, or the sender is a selection that chooses another case.
+    bool ready() const noexcept { return protocol_->is_ready(); }
+
+    /// Ends the wait of all parties that wait now: they get `cancelled`, and senders their items
+    /// back. The channel stays open, and keeps its items.
+    /// @throws nothing.  @progress linear in the number of waiting parties.  @allocation none.
+    /// @resumes as `red_blue_exchanger::close`.
+    void cancel() noexcept { protocol_->cancel_all(); }
+
+    /// Closes the channel. Senders that wait or come later get `closed`, and their items back. The
     /// items in the channel can still be received; after that, receivers get `closed`. Idempotent.
     /// @throws nothing.  @progress linear in the number of waiting parties.  @allocation none.
     /// @resumes as `red_blue_exchanger::close`.
@@ -326,8 +352,11 @@ public:
         return remaining(protocol_->close_and_take());
     }
 
-    /// Whether `close` or `close_and_take` has been called. Once true, it stays true. Items may
-    /// still be left.
+    /// Opens the channel again after a close. Items that are left stay in it. Has no effect on an
+    /// open channel.
+    void reset() noexcept { protocol_->reset(); }
+
+    /// Whether the channel is closed. Items may still be left.
     bool is_closed() const noexcept { return protocol_->is_closed(); }
 
     /// As `exchanger::stats`. Each item counts as an exchange when it is received. Until then, an

@@ -65,7 +65,7 @@ public:
         if ((before & requested) == 0) {
             requester_ = detail::this_thread_address();
             while (!callbacks_.empty()) {
-                node& callback = callbacks_.front();
+                node& callback = *callbacks_.front();
                 callbacks_.remove(callback);
                 running_ = &callback;
                 unlock(requested);

@@ -77,10 +77,10 @@ public:
         closed_ = true;
         const executor_scope here(is_ending_here() ? current_executor() : executor_);
         while (!empty()) {
-            if (tasks_.front().run != nullptr) { // not started
-                executor_.retract(&tasks_.front());
+            if (tasks_.front()->run != nullptr) { // not started
+                executor_.retract(tasks_.front());
             }
-            ended(tasks_.front());
+            ended(*tasks_.front());
         }
     }
 

@@ -297,6 +297,53 @@ void closer_full() {
     s.play([&] { s.send(1); }, [&] { s.receive(); }, [&] { s.at->close(); });
 }
 
+/// A cancellation ends the waits that have begun. A party that comes later waits.
+template <std::size_t Limit>
+void canceller() {
+    stage<plain> s(Limit);
+    s.play([&] { s.send(0); }, [&] { s.receive(); }, [&] { s.at->cancel(); });
+}
+
+/// The same of senders, of which a stop or a receiver takes out one, while another comes.
+void canceller_full() {
+    stage<plain> s(1);
+    s.try_send(0);
+    s.play([&] { s.send(1, s.token()); },
+           [&] {
+               s.at->cancel();
+               s.send(2);
+           },
+           [&] { s.stop.request_stop(); });
+}
+
+void two_cancellers() {
+    stage<plain> s(1);
+    s.try_send(0);
+    s.play([&] { s.send(1); }, [&] { s.at->cancel(); }, [&] { s.at->close(); });
+}
+
+/// A sender that is cancelled destroys the channel, while the cancellation may be under way.
+void destroyed_during_cancel() {
+    stage<plain> s(0);
+    s.play([at = s.at.get()] { at->cancel(); },
+           [&, at = s.at.get()] {
+               ++waiting_receivers;
+               auto result = sync_wait(at->receive());
+               received(std::move(result));
+               s.destroy();
+           });
+}
+
+/// A channel that is opened again serves those that come then, and none that the close ended.
+void reopened() {
+    stage<plain> s(0);
+    s.play([&] { s.send(0); }, [&] { s.receive(); },
+           [&] {
+               s.at->close();
+               s.at->reset();
+           });
+}
+
 /// The item that was there before the close can be received after it.
 void left_over() {
     stage<plain> s(1);
@@ -815,6 +862,13 @@ constexpr std::array all{
     scene{"buffer_closer", "a close", closer<0>},
     scene{"buffer_closer_one", "the same, and a buffer", closer<1>},
     scene{"buffer_closer_full", "the same, and a sender waits", closer_full},
+    scene{"buffer_canceller", "a cancellation", canceller<0>},
+    scene{"buffer_canceller_one", "the same, and a buffer", canceller<1>},
+    scene{"buffer_canceller_full", "the same, a sender waits, and one comes", canceller_full},
+    scene{"buffer_two_cancellers", "a cancellation, and a close", two_cancellers},
+    scene{"buffer_destroyed_during_cancel", "a receiver that was cancelled destroys it",
+          destroyed_during_cancel},
+    scene{"buffer_reopened", "a close, and a new begin", reopened},
     scene{"buffer_left_over", "an item is received after the close", left_over},
     scene{"buffer_taker", "a close that takes the items", taker<1>},
     scene{"buffer_two_closers", "a close, and one that takes the items", two_closers},

@@ -378,6 +378,7 @@ def queue() -> Iterator[Mutant]:
                also: tuple[str, str] | None = None) -> Mutant:
         return Mutant(f"queue: {name}", file, before, after, known=known, also=also)
 
+    wanted = "            const ticket wanted = list::first_of(t);\n"
     yield mutant("a step along the list is not checked", "            if (link_of(at.n) != link) {\n                continue;\n            }\n",
                  "", file=segments)
     yield mutant("a segment that is taken out is not marked", "} else if (mark(at.n, seen.beyond)) {", "} else {", file=segments)
@@ -396,13 +397,13 @@ def queue() -> Iterator[Mutant]:
                  "return link / one_change * one_change + to;", file=segments)
     yield mutant("a segment is used again with its old ticket", "            first.store(from, std::memory_order_release);\n", "",
                  file=segments)
-    yield mutant("the front moves before the ticket", "            place at = segments_.find(wanted, front(own));\n",
-                 "            place at = segments_.find(wanted, front(own));\n            segments_.advance(front(own), at, 1);\n")
+    yield mutant("the front moves before the ticket", wanted,
+                 wanted + "            segments_.advance(front(own), segments_.find(wanted, front(own)), 1);\n")
     yield mutant("a try overlooks the last", "if (lead <= 0 &&", "if (lead <= 1 &&")
-    yield mutant("a try passes no cell", "            TRYST_TRACE(ticket);\n            at = segments_.find(wanted, front(own)); // it may",
-                 "            if (segments_.cell(at.n, t).load(std::memory_order_acquire) == empty) {\n"
-                 "                return {match_result::empty};\n            }\n"
-                 "            at = segments_.find(wanted, front(own)); // it may")
+    visits = "            if (const match_result found = visit(t, n, nullptr);\n"
+    yield mutant("a try passes no cell", visits,
+                 "            if (segments_.cell(n, t).load(std::memory_order_acquire) == empty) {\n"
+                 "                return {match_result::empty};\n            }\n" + visits)
     yield mutant("a segment is released although a cell is not finished", "passed ? all_cells_are(finished_cell, at.n)",
                  "passed ? true", file=segments)
     yield mutant("nobody recycles", "                if (is_free) {\n", "                if (is_free && !passed) {\n", file=segments)
@@ -432,8 +433,8 @@ def queue() -> Iterator[Mutant]:
     yield mutant("what is cancelled is taken for a waiter", "        if (seen > finished &&\n", "        if (seen != empty &&\n")
     yield mutant("a waiter forgets its place", "                w->place = list::cell_number(n, t);\n", "")
     yield mutant("nobody leaves a cell", "        cell.store(finished, std::memory_order_release);\n", "")
-    yield mutant("an appended segment ends the search", "            at = segments_.find(wanted, front(own));\n        }\n        if (at.first",
-                 "            break;\n        }\n        if (at.first")
+    yield mutant("an appended segment ends the search", "            at = segments_.find(wanted, front(own));\n        }\n        const",
+                 "            break;\n        }\n        const")
     yield mutant("no ticket is made void", "                if (segments_.make_void(t + 1, at)) {\n                    return list::none;\n                }\n",
                  "                return list::none;\n")
     yield mutant("a void ticket is only a number", "               segments_[last.n].next.compare_exchange_strong(link, link, std::memory_order_acq_rel,\n"
@@ -694,8 +695,11 @@ def interleavings() -> Iterator[Mutant]:
     yield Mutant("queue: a segment that another party has appended first is not released", segments,
                  "std::memory_order_acq_rel, std::memory_order_relaxed)) {\n            segments_.release(n);\n",
                  "std::memory_order_acq_rel, std::memory_order_relaxed)) {\n")
-    yield Mutant("queue: a try does not find its segment again after its ticket", queue,
-                 "            at = segments_.find(wanted, front(own)); // it may have been swept before the ticket\n", "")
+    wanted = "            const ticket wanted = list::first_of(t);\n"
+    yield Mutant("queue: a try does not find its segment again after its ticket", queue, wanted,
+                 wanted + "            const place early = segments_.find(wanted, front(own));\n",
+                 also=("list::number n = list::at_front(front(own), t);\n            if (n == list::none) {",
+                       "list::number n = early.n;\n            if (early.first != wanted) {"))
     in_front = "            typename list::number n = list::at_front(front(own), t);\n            bool has_memory = true;\n"
     finds = ("            if (n == list::none || list::is_first(t)) {\n                n = find(own, t, has_memory);\n            }\n"
              "            if (n != list::none) {\n                if (const match_result found = visit(t, n, has_memory ? &w")
@@ -797,7 +801,6 @@ def buffers() -> Iterator[Mutant]:
     yield mutant(protocol, "a higher limit admits nobody", "        base::admit();\n", "        arena_.unpin();\n")
     yield mutant(file, "one section admits one sender in all", "outcome::exchanged, committed, admits()};", "outcome::exchanged, committed, false};")
     yield mutant(file, "an admitted sender is not completed", "return {&q, outcome::exchanged,", "return {nullptr, outcome::exchanged,")
-    yield mutant(file, "senders are admitted to a closed channel", "q != nullptr && !closed_ && fits(*q)", "q != nullptr && fits(*q)")
     yield mutant(file, "a stale waiter is not handed back", "        q.state.complete(*arena_); // its owner may be withdrawing it (I5)\n",
                  "")
     yield mutant(file, "a claimed waiter withdraws", "if (!w.is_linked()) {\n            return false;",
@@ -819,7 +822,13 @@ def buffers() -> Iterator[Mutant]:
                  "!closed_ && fits(q)")
     yield mutant(file, "a quick arrival enters a closed channel", "!closed_ && receivers_.front() == nullptr && fits(q)",
                  "receivers_.front() == nullptr && fits(q)")
-    yield mutant(file, "a close leaves the senders", "            taken = take_out(senders_, outcome::closed, seen);\n", "            return taken;\n")
+    yield mutant(file, "a close leaves the senders", "            taken = take_out(from.senders, how, seen);\n", "            return taken;\n")
+    yield mutant(file, "a close dismisses nobody", "        closed_ = true;\n        dismiss(outcome::closed);\n    }\n", "        closed_ = true;\n    }\n")
+    yield mutant(file, "a cancellation dismisses nobody", "        dismiss(outcome::cancelled);\n", "")
+    yield mutant("detail/run/linked_list.hpp", "a party that leaves the dismissed ones moves the end of the queue",
+                 "if (end_ == &element.following) {", "if (element.following == nullptr) {")
+    yield mutant(protocol, "a cancellation pins the channel too late", "        arena_.pin();\n        arena_.list().cancel_all();\n",
+                 "        arena_.list().cancel_all();\n        arena_.pin();\n")
     yield mutant(protocol, "a close pins the channel too late", "        arena_.pin();\n        arena_.list().close();\n",
                  "        arena_.list().close();\n        arena_.pin();\n")
     yield mutant(protocol, "a close that takes the items pins the channel too late",

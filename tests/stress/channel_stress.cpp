@@ -236,6 +236,9 @@ private:
         each[0].returned(at_.a.there->try_send(std::move(item)));
         receives(each, at_.b, true);
         each[1].returned(at_.b.there->try_receive());
+        if (below(4) == 0) {
+            at_.a.there->cancel();
+        }
         set_limit(at_.w, below(40));
         set_limit(at_.b, below(4) == 0 ? unlimited : below(9));
         co_return;
@@ -282,6 +285,7 @@ TEST_P(ChannelStress, HasAPossibleHistory) {
         {{act::receives, fate::done, {}}, 0},
         {{act::receives, fate::failed, timed_out}, 0},
         {{act::receives, fate::failed, closed}, 0},
+        {{act::receives, fate::failed, cancelled}, 0},
         {{act::receives, fate::failed, no_partner}, 0},
         {{act::receives, fate::failed, not_selected}, 0}};
     for (unsigned round = 0; round != 6; ++round) {

@@ -491,6 +491,33 @@ TEST(Batches, ThatFailHandBackTheRest) {
     }
 }
 
+TEST(Batches, ThatDoNotWaitMoveWhatTheyCan) {
+    channel<int> ch(3);
+    numbers given = up_to(5);
+    auto sent = ch.try_send_all(given);
+    ASSERT_EQ(sent, exchange_errc::no_partner);
+    EXPECT_EQ(sent.returned().data(), given.data() + 3);
+    EXPECT_EQ(sent.returned().size(), 2U);
+    EXPECT_TRUE(ch.try_send_all({}));
+    EXPECT_EQ(ch.try_send_all(sent.returned()).returned().size(), 2U);
+    numbers into(2, -1);
+    EXPECT_EQ(ch.try_receive_some(into), 2U);
+    EXPECT_EQ(into, (numbers{0, 1}));
+    EXPECT_EQ(ch.try_receive_some(into), 1U);
+    EXPECT_EQ(ch.try_receive_some(into).error(), exchange_errc::no_partner);
+
+    parties start;
+    const auto waits = start([&] { return ch.receive(); });
+    EXPECT_TRUE(ch.try_send_all(given).returned().size() == 1);
+    start.run();
+    EXPECT_EQ(*waits, 0);
+    ch.close();
+    EXPECT_EQ(ch.try_send_all(given), exchange_errc::closed);
+    EXPECT_EQ(ch.try_receive_some(into), 2U);
+    EXPECT_EQ(ch.try_receive_some(into), 1U);
+    EXPECT_EQ(ch.try_receive_some(into).error(), exchange_errc::closed);
+}
+
 TEST(Batches, OfOneReceiverTakeWhatOneBatchBrings) {
     channel<int> ch(0);
     parties start;
@@ -571,6 +598,122 @@ TEST(Close, EndsTheWaitsOfReceivers) {
     EXPECT_EQ(one.error(), exchange_errc::closed);
     EXPECT_EQ(many.error(), exchange_errc::closed);
     EXPECT_TRUE(into.empty());
+}
+
+TEST(Cancel, EndsTheWaitsOfAllAndKeepsTheChannelOpen) {
+    channel<int> ch(1);
+    parties start;
+    EXPECT_TRUE(ch.try_send(0));
+    numbers given = up_to(3);
+    const auto one = start([&] { return ch.send(1); });
+    const auto many = start([&] { return ch.send_all(given, 5ms); });
+    ch.cancel();
+    start.run();
+    EXPECT_EQ(one.error(), exchange_errc::cancelled);
+    EXPECT_EQ(one->returned(), 1);
+    EXPECT_EQ(many.error(), exchange_errc::cancelled);
+    EXPECT_EQ(many->returned().size(), 3U);
+    EXPECT_FALSE(ch.is_closed());
+    EXPECT_EQ(drain(ch), numbers{0});
+
+    channel<int> other(0);
+    numbers into(2);
+    const auto receiver = start([&] { return ch.receive(); });
+    const auto batch = start([&] { return ch.receive_some(into); });
+    const auto choice = start([&] { return select(ch.receive(), other.send(7)); });
+    const auto elsewhere = start([&] { return other.receive(); });
+    EXPECT_EQ(elsewhere.waits(), false) << "the selection has met it";
+    const auto later_choice = start([&] { return select(ch.receive(), other.receive()); });
+    ch.cancel();
+    start.run();
+    EXPECT_EQ(receiver.error(), exchange_errc::cancelled);
+    EXPECT_EQ(batch.error(), exchange_errc::cancelled);
+    EXPECT_EQ(later_choice->get<0>().error(), exchange_errc::cancelled);
+    EXPECT_EQ(later_choice->get<1>().error(), exchange_errc::not_selected);
+    EXPECT_EQ(other.try_send(8), exchange_errc::no_partner) << "the other case has left";
+    EXPECT_TRUE(ch.try_send(4));
+    EXPECT_EQ(drain(ch), numbers{4});
+    EXPECT_EQ(choice->index(), 1U);
+}
+
+detached_coroutine receive_twice(channel<int>& ch, int& ended) {
+    for (int i = 0; i != 2; ++i) {
+        EXPECT_EQ((co_await ch.receive()).error(), exchange_errc::cancelled);
+        ++ended;
+    }
+}
+
+/// Otherwise it would not end.
+TEST(Cancel, LeavesThoseThatComeLater) {
+    channel<int> ch(1);
+    int ended = 0;
+    receive_twice(ch, ended);
+    receive_twice(ch, ended);
+    ch.cancel();
+    EXPECT_EQ(ended, 2);
+    ch.cancel();
+    EXPECT_EQ(ended, 4);
+    ch.cancel();
+    EXPECT_TRUE(ch.try_send(1));
+}
+
+detached_coroutine cancelled_then_stops(channel<int>& ch, std::stop_source& stops) {
+    EXPECT_EQ((co_await ch.send(1)).error(), exchange_errc::cancelled);
+    stops.request_stop();
+}
+
+/// The last of those that a cancellation completes leaves, while another waits anew.
+TEST(Cancel, APartyMayLeaveWhileItIsBeingCancelled) {
+    channel<int> ch(1);
+    EXPECT_TRUE(ch.try_send(0));
+    std::stop_source stop;
+    parties start;
+    cancelled_then_stops(ch, stop);
+    const auto last = start([&] { return ch.send(2, stop.get_token()); });
+    ch.cancel();
+    start.run();
+    EXPECT_EQ(last.error(), exchange_errc::cancelled);
+    EXPECT_EQ(last->returned(), 2);
+    const auto next = start([&] { return ch.send(3); });
+    EXPECT_EQ(drain(ch), (numbers{0, 3}));
+    start.run();
+    EXPECT_TRUE(next.ok());
+}
+
+TEST(Reset, OpensAClosedChannelAgain) {
+    channel<int> ch(2);
+    parties start;
+    EXPECT_TRUE(ch.try_send(0));
+    ch.close();
+    EXPECT_EQ(ch.try_send(1), exchange_errc::closed);
+    ch.reset();
+    ch.reset();
+    EXPECT_FALSE(ch.is_closed());
+    EXPECT_TRUE(ch.try_send(2));
+    EXPECT_EQ(drain(ch), (numbers{0, 2}));
+    const auto waits = start([&] { return ch.receive(); });
+    EXPECT_TRUE(waits.waits());
+    EXPECT_TRUE(ch.try_send(3));
+    start.run();
+    EXPECT_EQ(*waits, 3);
+    ch.close();
+    EXPECT_EQ(ch.try_receive(), exchange_errc::closed);
+}
+
+TEST(Ready, IsAChannelThatHasAnItemOrASender) {
+    channel<int> ch(0);
+    parties start;
+    EXPECT_FALSE(ch.ready());
+    const auto sent = start([&] { return ch.send(1); });
+    EXPECT_TRUE(ch.ready());
+    EXPECT_EQ(drain(ch), numbers{1});
+    EXPECT_FALSE(ch.ready());
+    ch.set_limit(1);
+    EXPECT_TRUE(ch.try_send(2));
+    ch.close();
+    EXPECT_TRUE(ch.ready());
+    EXPECT_EQ(drain(ch), numbers{2});
+    EXPECT_FALSE(ch.ready());
 }
 
 TEST(CloseAndTake, ReturnsWhatIsLeftOnce) {

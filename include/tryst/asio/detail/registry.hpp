@@ -346,7 +346,7 @@ private:
         for (registry_list& list : lists_) {
             std::unique_lock lock(list);
             while (!list.executors.empty()) {
-                registered_executor& executor = list.executors.front();
+                registered_executor& executor = *list.executors.front();
                 list.executors.remove(executor);
                 lock.unlock();
                 executor.is_registered = false;

@@ -130,8 +130,17 @@ public:
     void close() noexcept {
         arena_.pin();
         arena_.list().close();
-        complete_closed();
+        complete_dismissed(outcome::closed);
     }
+
+    void cancel_all() noexcept {
+        arena_.pin();
+        arena_.list().cancel_all();
+        complete_dismissed(outcome::cancelled);
+    }
+
+    void reset() noexcept { arena_.list().reset(); }
+    bool is_ready() const noexcept { return arena_.list().is_ready(); }
 
     /// Call before the destruction, which may happen on any thread.
     void disown() noexcept { arena_.list().disown(); }
@@ -141,7 +150,7 @@ public:
         arena_.pin();
         items left = arena_.list().close_and_take();
         observer_.closed(left.size());
-        complete_closed();
+        complete_dismissed(outcome::closed);
         return left;
     }
 
@@ -212,15 +221,15 @@ private:
         return now;
     }
 
-    /// Completes all waiting parties, and ends the caller's pin.
-    void complete_closed() noexcept {
-        const auto next = [this] {
-            choice closed;
+    /// Completes all parties that have been dismissed, and ends the caller's pin.
+    void complete_dismissed(outcome how) noexcept {
+        const auto next = [this, how] {
+            choice dismissed;
             detail::retry_until([&] {
-                closed = arena_.list().take_closed(observer_);
-                return closed.party != nullptr || !closed.more;
+                dismissed = arena_.list().take_dismissed(how, observer_);
+                return dismissed.party != nullptr || !dismissed.more;
             });
-            return closed;
+            return dismissed;
         };
         base::complete_each(next(), next, true);
     }

@@ -216,8 +216,8 @@ private:
             }
             const ticket t = ticket_of(mine);
             const ticket wanted = list::first_of(t);
-            place at = segments_.find(wanted, front(own));
-            if (list::is_before(at.first, wanted)) {
+            if (list::at_front(front(own), t) == list::none &&
+                list::is_before(segments_.find(wanted, front(own)).first, wanted)) {
                 return {match_result::empty};
             }
             // [Q8] acquire, pairs with [Q9], [Q14] and [Q15], as [Q6]. Failure relaxed: retried.
@@ -227,13 +227,14 @@ private:
                 continue;
             }
             TRYST_TRACE(ticket);
-            at = segments_.find(wanted, front(own)); // it may have been swept before the ticket
-            if (at.first != wanted) {
-                skip(own, at);
+            typename list::number n = list::at_front(front(own), t);
+            if (n == list::none) { // look again: it may have been swept before the ticket
+                n = own_segment(own, t, segments_.find(wanted, front(own)));
+            }
+            if (n == list::none) {
                 continue;
             }
-            segments_.advance(front(own), at, list::is_first(t) ? 1 : 2);
-            if (const match_result found = visit(t, at.n, nullptr);
+            if (const match_result found = visit(t, n, nullptr);
                 found.kind == match_result::partner) {
                 return found;
             }
@@ -280,14 +281,20 @@ private:
             }
             at = segments_.find(wanted, front(own));
         }
-        if (at.first != wanted) {
+        const typename list::number n = own_segment(own, t, at);
+        if (n != list::none && list::is_first(t)) {
+            append(segments_.two_behind(at)); // in advance, so that only one party does it
+        }
+        return n;
+    }
+
+    /// The segment of `t`, a ticket of this party: `at`, unless the segment was swept.
+    typename list::number own_segment(colour own, ticket t, place at) noexcept {
+        if (at.first != list::first_of(t)) {
             skip(own, at);
             return list::none;
         }
         segments_.advance(front(own), at, list::is_first(t) ? 1 : 2);
-        if (list::is_first(t)) {
-            append(segments_.two_behind(at)); // in advance, so that only one party does it
-        }
         return at.n;
     }
 

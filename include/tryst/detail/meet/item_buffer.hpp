@@ -448,7 +448,7 @@ public:
                 take_front(w, seen);
                 continue;
             }
-            if (sender* const q = closed_ ? nullptr : senders_.front(); q != nullptr) {
+            if (sender* const q = senders_.front(); q != nullptr) {
                 const auto committed = decide(*q);
                 if (committed == commit_result::held) {
                     if (!is_first(w)) {
@@ -527,24 +527,42 @@ public:
     void close() noexcept {
         const section here(lock_);
         closed_ = true;
+        dismiss(outcome::closed);
     }
 
     /// Closes, and moves the items out.
     items close_and_take() noexcept {
         const section here(lock_);
         closed_ = true;
+        dismiss(outcome::closed);
         inside_ = 0;
         return std::move(items_);
     }
 
-    /// Takes out a waiting party. Precondition: closed.
-    choice take_closed(observer& seen) noexcept {
+    void cancel_all() noexcept {
         const section here(lock_);
-        choice taken = take_out(receivers_, outcome::closed, seen);
+        dismiss(outcome::cancelled);
+    }
+
+    void reset() noexcept {
+        const section here(lock_);
+        closed_ = false;
+    }
+
+    bool is_ready() const noexcept {
+        const section here(lock_);
+        return !items_.empty() || senders_.front() != nullptr;
+    }
+
+    /// Takes out a party that has been dismissed.
+    choice take_dismissed(outcome how, observer& seen) noexcept {
+        const section here(lock_);
+        dismissed& from = dismissed_with(how);
+        choice taken = take_out(from.receivers, how, seen);
         if (taken.party == nullptr && !taken.more) {
-            taken = take_out(senders_, outcome::closed, seen);
+            taken = take_out(from.senders, how, seen);
         }
-        taken.more = taken.more || receivers_.front() != nullptr || senders_.front() != nullptr;
+        taken.more = taken.more || !from.receivers.empty() || !from.senders.empty();
         return taken;
     }
 
@@ -554,6 +572,15 @@ private:
     using commit_result = commitment::commit_result;
 
     using section = lock_section<typename Rules::lock>;
+
+    /// Parties that a call of `close` or `cancel` is about to complete.
+    struct dismissed {
+        linked_list<sender> senders;
+        linked_list<receiver> receivers;
+    };
+    dismissed& dismissed_with(outcome how) noexcept {
+        return how == outcome::closed ? closing_ : cancelling_;
+    }
 
     static std::size_t weight_of(const sender& q) noexcept {
         if constexpr (Rules::weighs) {
@@ -583,7 +610,7 @@ private:
 
     bool admits() const noexcept {
         const sender* const q = senders_.front();
-        return q != nullptr && !closed_ && fits(*q);
+        return q != nullptr && fits(*q);
     }
 
     /// Whether the first item of an arrival can be moved, if no sender waits.
@@ -621,18 +648,25 @@ private:
                                                       : commit_result::parked;
     }
 
+    /// Moves all waiting parties to where their outcome will be `how`. Parties that come later are
+    /// not among them, so the caller has an end.
+    void dismiss(outcome how) noexcept {
+        receivers_.move_to(dismissed_with(how).receivers);
+        senders_.move_to(dismissed_with(how).senders);
+    }
+
     /// Takes out `q`, which is stale. It must not be touched any more.
-    template <class Party>
-    void hand_back(linked_queue<Party>& from, Party& q, observer& seen) noexcept {
+    template <class List, class Party>
+    void hand_back(List& from, Party& q, observer& seen) noexcept {
         from.remove(q);
         seen.ended(q, outcome::not_selected);
         q.state.complete(*arena_); // its owner may be withdrawing it (I5)
     }
 
     /// Takes out the first party that is not stale.
-    template <class Party>
-    choice take_out(linked_queue<Party>& from, outcome how, observer& seen) noexcept {
-        while (Party* const q = from.front()) {
+    template <class List>
+    choice take_out(List& from, outcome how, observer& seen) noexcept {
+        while (auto* const q = from.front()) {
             const auto committed = decide(*q);
             if (committed == commit_result::held) {
                 return {nullptr, how, committed, true};
@@ -682,6 +716,8 @@ private:
     items items_;
     linked_queue<sender> senders_;
     linked_queue<receiver> receivers_;
+    dismissed closing_; ///< By `close`.
+    dismissed cancelling_; ///< By `cancel`.
     basic_arena<item_buffer>* arena_ = nullptr; ///< Which this is in.
 };
 

@@ -4,6 +4,8 @@
 /// Standard library only. Never allocates or throws. Not thread-safe.
 #pragma once
 
+#include <utility>
+
 namespace tryst::detail {
 
 /// A base class of the elements of a `linked_list<T>` or `linked_queue<T>`.
@@ -20,12 +22,15 @@ private:
 };
 
 template <class T>
+class linked_queue;
+
+template <class T>
 class linked_list {
 public:
     bool empty() const noexcept { return first_ == nullptr; }
 
-    /// The element that was added last. Precondition: not empty.
-    T& front() const noexcept { return *first_; }
+    /// The element that was added last; null if there is none.
+    T* front() const noexcept { return first_; }
 
     void push_front(T& element) noexcept {
         element.following = first_;
@@ -45,6 +50,7 @@ public:
     }
 
 private:
+    friend linked_queue<T>;
     T* first_ = nullptr;
 };
 
@@ -66,11 +72,26 @@ public:
         end_ = &element.following;
     }
 
+    /// `element` may also be in a list that this queue was moved to.
     void remove(T& element) noexcept {
-        if (element.following == nullptr) {
+        if (end_ == &element.following) {
             end_ = element.incoming;
         }
         linked_list<T>::remove(element);
+    }
+
+    /// Moves all elements to the front of `to`, in their order.
+    void move_to(linked_list<T>& to) noexcept {
+        if (first_ == nullptr) {
+            return;
+        }
+        *end_ = to.first_;
+        if (to.first_ != nullptr) {
+            to.first_->incoming = end_;
+        }
+        to.first_ = std::exchange(first_, nullptr);
+        to.first_->incoming = &to.first_;
+        end_ = &first_;
     }
 
 private:

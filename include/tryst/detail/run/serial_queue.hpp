@@ -106,7 +106,7 @@ public:
             discard(std::exchange(node, node->next));
         }
         while (!tasks_.empty()) {
-            ended(tasks_.front());
+            ended(*tasks_.front());
         }
     }
 
