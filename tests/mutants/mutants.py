@@ -827,8 +827,6 @@ def buffers() -> Iterator[Mutant]:
     yield mutant(file, "a cancellation dismisses nobody", "        dismiss(outcome::cancelled);\n", "")
     yield mutant("detail/run/linked_list.hpp", "a party that leaves the dismissed ones moves the end of the queue",
                  "if (end_ == &element.following) {", "if (element.following == nullptr) {")
-    yield mutant(protocol, "a cancellation pins the channel too late", "        arena_.pin();\n        arena_.list().cancel_all();\n",
-                 "        arena_.list().cancel_all();\n        arena_.pin();\n")
     yield mutant(protocol, "a close pins the channel too late", "        arena_.pin();\n        arena_.list().close();\n",
                  "        arena_.list().close();\n        arena_.pin();\n")
     yield mutant(protocol, "a close that takes the items pins the channel too late",
