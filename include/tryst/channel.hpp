@@ -337,6 +337,7 @@ public:
     /// back. The channel stays open, and keeps its items.
     /// @throws nothing.  @progress linear in the number of waiting parties.  @allocation none.
     /// @resumes as `red_blue_exchanger::close`.
+    /// @sync everything before this call happens-before a return of `cancelled` that it causes.
     void cancel() noexcept { protocol_->cancel_all(); }
 
     /// Closes the channel. Senders that wait or come later get `closed`, and their items back. The

@@ -622,7 +622,7 @@ TEST(Cancel, EndsTheWaitsOfAllAndKeepsTheChannelOpen) {
     const auto batch = start([&] { return ch.receive_some(into); });
     const auto choice = start([&] { return select(ch.receive(), other.send(7)); });
     const auto elsewhere = start([&] { return other.receive(); });
-    EXPECT_EQ(elsewhere.waits(), false) << "the selection has met it";
+    EXPECT_FALSE(elsewhere.waits()) << "the selection has met it";
     const auto later_choice = start([&] { return select(ch.receive(), other.receive()); });
     ch.cancel();
     start.run();
