@@ -255,6 +255,12 @@ public:
     exchange_result<void, std::span<T>> try_send_all(std::span<T> items) noexcept {
         return many_senders::try_exchange(*protocol_, std::move(items));
     }
+    /// @cond
+    template <class... Limit>
+    auto try_send_all(std::span<T>, Limit...) {
+        return detail::refuse_limits<exchange_result<void, std::span<T>>, Limit...>();
+    }
+    /// @endcond
 
     /// Takes the oldest item. Waits while the channel is empty.
     /// @param limit  as for `send`.
@@ -299,6 +305,12 @@ public:
                       "nothrow move assignment");
         return many_receivers<places>::try_exchange(*protocol_, places{into});
     }
+    /// @cond
+    template <class... Limit>
+    auto try_receive_some(std::span<T>, Limit...) {
+        return detail::refuse_limits<exchange_result<std::size_t, void>, Limit...>();
+    }
+    /// @endcond
 
     /// As `receive_some`, but appends the items to `into`.
     /// @param into  must outlive the operation, and must not be changed meanwhile.

@@ -51,6 +51,10 @@ void use(channel<int, weighted<one>>& ch, channel<throwing_assignment>& fixed,
     ch.close_and_take();
 #elif MISTAKE == 11 // the limits belong to the selection, not to one of its cases
     static_cast<void>(tryst::select(ch.receive_some(numbers, 5ms)));
+#elif MISTAKE == 12 // a try_ operation does not wait, so it takes no limit
+    static_cast<void>(ch.try_send_all(numbers, 5ms));
+#elif MISTAKE == 13 // a try_ operation does not wait, so it takes no limit
+    static_cast<void>(ch.try_receive_some(numbers, 5ms));
 #else
     static_cast<void>(tryst::select(ch.receive_some(numbers), fixed.receive(), 5ms));
     static_cast<void>(fixed.receive_all(more, 3));

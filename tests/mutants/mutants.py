@@ -815,13 +815,16 @@ def buffers() -> Iterator[Mutant]:
                  also=("pinned);\n                }\n                return arrival::completed;",
                        "pinned);\n                }\n                base::set_own_outcome(w, outcome::exchanged);\n"
                        "                return arrival::completed;"))
-    yield mutant(file, "an arrival passes a sender that waits", "if (senders_.front() != nullptr || !fits(w)) {", "if (!fits(w)) {")
-    yield mutant(file, "a quick arrival passes a sender that waits", "if (senders_.front() != nullptr || !needs_no_partner(w)) {",
-                 "if (!needs_no_partner(w)) {")
-    yield mutant(file, "a quick arrival passes a receiver that waits", "!closed_ && receivers_.front() == nullptr && fits(q)",
-                 "!closed_ && fits(q)")
-    yield mutant(file, "a quick arrival enters a closed channel", "!closed_ && receivers_.front() == nullptr && fits(q)",
-                 "receivers_.front() == nullptr && fits(q)")
+    yield mutant(file, "an arrival passes a sender that waits", "if (!senders_.empty() || !fits(w)) {", "if (!fits(w)) {")
+    moves, waits = "!closed_ && receivers_.empty() && senders_.empty() && fits(q)", "!closed_ && receivers_.empty() && (!senders_.empty()"
+    yield mutant(file, "a quick sender passes a sender that waits", moves, "!closed_ && receivers_.empty() && fits(q)")
+    yield mutant(file, "a quick receiver passes a sender that waits", "return senders_.empty() && !items_.empty();", "return !items_.empty();")
+    yield mutant(file, "a quick sender passes a receiver that waits", moves, "!closed_ && senders_.empty() && fits(q)")
+    yield mutant(file, "a quick sender enters a closed channel", moves, "receivers_.empty() && senders_.empty() && fits(q)")
+    yield mutant(file, "a quick sender waits beside a receiver", waits, "!closed_ && (!senders_.empty()")
+    yield mutant(file, "a quick sender waits in a closed channel", waits, "receivers_.empty() && (!senders_.empty()")
+    yield mutant(file, "a quick receiver waits beside a sender", "return !closed_ && senders_.empty();", "return !closed_;")
+    yield mutant(file, "a quick receiver waits in a closed channel", "return !closed_ && senders_.empty();", "return senders_.empty();")
     yield mutant(file, "a close leaves the senders", "            taken = take_out(from.senders, how, seen);\n", "            return taken;\n")
     yield mutant(file, "a close dismisses nobody", "        closed_ = true;\n        dismiss(outcome::closed);\n    }\n", "        closed_ = true;\n    }\n")
     yield mutant(file, "a cancellation dismisses nobody", "        dismiss(outcome::cancelled);\n", "")

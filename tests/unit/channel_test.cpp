@@ -24,6 +24,7 @@
 #include <new>
 #include <numeric>
 #include <optional>
+#include <random>
 #include <span>
 #include <stdexcept>
 #include <stop_token>
@@ -1117,6 +1118,105 @@ TEST(SingleThreaded, IsAChannelWithoutALock) {
     EXPECT_TRUE(next.ok());
     EXPECT_EQ(drain(ch), (numbers{7, 3}));
     ch.close();
+}
+
+/// What happened, in its order, in a random program of one thread with three channels.
+template <class... Policies>
+std::string story(std::uint64_t seed) {
+    std::array<channel<int, Policies...>, 3> all{
+        channel<int, Policies...>(0), channel<int, Policies...>(1), channel<int, Policies...>(3)};
+    std::mt19937_64 random(seed);
+    std::string told;
+    parties start;
+    const auto tell = [&told](int id, const auto& got) {
+        told += std::to_string(id) + ": " + std::to_string(got.error().value());
+        if constexpr (requires { static_cast<int>(*got); }) {
+            told += got ? " " + std::to_string(*got) : "";
+        }
+        told += "\n";
+    };
+    const auto begin = [&]<class Make>(int id, Make make) {
+        start.loop->spawn([](const auto& say, int own, Make made) -> task<> {
+            auto got = co_await made();
+            if constexpr (requires { got.index(); }) {
+                say(own, got.template get<0>());
+                say(own, got.template get<1>());
+            } else {
+                say(own, got);
+            }
+        }(tell, id, std::move(make)));
+    };
+    std::array<int, 4> places{};
+    for (int i = 0; i != 300; ++i) {
+        auto& a = all[random() % 3];
+        auto& b = all[(static_cast<std::size_t>(&a - all.data()) + 1 + random() % 2) % 3];
+        switch (random() % 16) {
+        case 0:
+        case 1:
+            begin(i, [&a, i] { return a.send(i, 9ms); });
+            break;
+        case 2:
+        case 3:
+            begin(i, [&a] { return a.receive(9ms); });
+            break;
+        case 4:
+            begin(i, [&a, &b, i] { return select_biased(a.send(i), b.receive(), 7ms); });
+            break;
+        case 5:
+            begin(i, [&a, &b, i] { return select_biased(a.send(i), b.send(i)); });
+            break;
+        case 6:
+            begin(i, [&a, &b] { return select_biased(a.receive(), b.receive()); });
+            break;
+        case 7:
+            begin(i, [&a, &b] { return select_biased(b.receive(), a.receive(), 4ms); });
+            break;
+        case 8:
+            begin(i, [&a, i] {
+                return select_biased(a.send(i), a.send(-i)); // one of them takes part
+            });
+            break;
+        case 9:
+            tell(i, a.try_send(i));
+            break;
+        case 10:
+            tell(i, a.try_receive());
+            break;
+        case 11:
+            tell(i, a.try_receive_some(places));
+            break;
+        case 12:
+            a.close();
+            break;
+        case 13:
+            a.reset();
+            break;
+        case 14:
+            a.set_limit(random() % 4);
+            break;
+        default:
+            random() % 8 == 0 ? a.cancel() : start.loop.advance(3ms);
+        }
+        start.run();
+        for (auto& each : all) {
+            told += std::to_string(each.size()) + (each.ready() ? "! " : " ");
+        }
+    }
+    for (auto& each : all) {
+        each.close();
+    }
+    start.run();
+    return told;
+}
+
+TEST(SingleThreaded, DoesWhatAChannelWithALockDoes) {
+    for (std::uint64_t seed = 0; seed != 300; ++seed) {
+        const std::string with_lock = story<>(seed);
+        ASSERT_EQ(story<single_threaded>(seed), with_lock) << seed;
+        ASSERT_EQ((story<single_threaded, weighted<itself>>(seed)), (story<weighted<itself>>(seed)))
+            << seed;
+        ASSERT_EQ((story<single_threaded, counted>(seed)), with_lock) << seed;
+    }
 }
 
 } // namespace

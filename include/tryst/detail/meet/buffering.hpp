@@ -103,19 +103,14 @@ public:
         arena_.drain();
     }
 
-    /// One short section. Inlined, because most operations end here.
     template <class Party, class W>
     [[gnu::always_inline]] inline bool begin(W& w) noexcept {
-        if (!arena_.list().move_at_once(w, observer_)) {
-            return false;
-        }
-        base::set_own_outcome(w, outcome::exchanged);
-        return true;
+        return meet_alone(w, false) == arrival::completed;
     }
 
     template <class Party = coroutine_party, class W>
     bool try_match(W& w) noexcept {
-        return begin<Party>(w) || base::template try_match<Party>(w);
+        return meet(w, false) == arrival::completed;
     }
 
     std::size_t limit() const noexcept { return arena_.list().limit(); }
@@ -160,7 +155,30 @@ private:
 
     /// @returns `completed`; `waiting`; or `offered`, if `w` could only wait and must not.
     template <class W>
-    arrival meet(W& w, bool may_wait) noexcept {
+    [[gnu::always_inline]] inline arrival meet(W& w, bool may_wait) noexcept {
+        const arrival found = meet_alone(w, may_wait);
+        return found == arrival::claimed ? meet_others(w, may_wait) : found;
+    }
+
+    /// One short section. Inlined, because most operations end here.
+    /// @returns as above; `claimed` if there is more to do.
+    template <class W>
+    [[gnu::always_inline]] inline arrival meet_alone(W& w, bool may_wait) noexcept {
+        switch (arena_.list().meet_alone(w, may_wait, observer_)) {
+        case progress::completed:
+            base::set_own_outcome(w, outcome::exchanged);
+            return arrival::completed;
+        case progress::waiting: // `w` must not be touched
+            return arrival::waiting;
+        case progress::no_partner:
+            return arrival::offered;
+        default:
+            return arrival::claimed;
+        }
+    }
+
+    template <class W>
+    [[gnu::noinline]] arrival meet_others(W& w, bool may_wait) noexcept {
         bool pinned = false;
         while (true) {
             choice partner;

@@ -297,7 +297,8 @@ class item_buffer {
     using receiver = detail::receiver<Rules>;
 
 public:
-    static constexpr bool withdraws_in_one_step = false;
+    static constexpr bool is_shared = Rules::lock::is_shared;
+    static constexpr bool withdraws_in_one_step = !is_shared && !Rules::weighs;
 
     /// Whether others may have room when a `W` withdraws: lighter items behind it.
     template <class W>
@@ -361,26 +362,29 @@ public:
         return made != nullptr;
     }
 
-    /// Moves the item of a party that brings or takes one, if this concerns no other party. Most
-    /// operations end here. Does nothing in a channel that was made with the limit 0: unless the
-    /// limit has risen, each operation there needs a partner.
-    /// @returns whether the item was moved.
+    /// The steps of a party that brings or takes one item, if they concern no other party: moves
+    /// the item, or waits. Most operations end here. Under a lock, does nothing in a channel that
+    /// was made with the limit 0: unless the limit has risen, each item there needs two parties.
+    /// @returns as `meet`; `unfinished` if the caller must call that.
     template <class W>
-    [[gnu::always_inline]] bool move_at_once(W& w, observer& seen) noexcept {
-        if (W::is_batch || !has_buffer_) {
-            return false;
+    [[gnu::always_inline]] progress meet_alone(W& w, bool may_wait, observer& seen) noexcept {
+        if (W::is_batch || (is_shared && !has_buffer_)) {
+            return progress::unfinished;
         }
         const section here(lock_);
-        if (senders_.front() != nullptr || !needs_no_partner(w)) {
-            return false;
+        if (can_move(w)) {
+            if constexpr (W::side == colour::red) {
+                seen.entered(w, true);
+                enter(w);
+            } else {
+                take_front(w, seen);
+            }
+            return progress::completed;
         }
-        if constexpr (W::side == colour::red) {
-            seen.entered(w, true);
-            enter(w);
-        } else {
-            take_front(w, seen);
+        if (!can_only_wait(w)) {
+            return progress::unfinished;
         }
-        return true;
+        return may_wait ? wait(w) : progress::no_partner;
     }
 
     /// Hands the items of `w` to waiting receivers, or puts them into the buffer.
@@ -419,12 +423,8 @@ public:
                 return end(w.left == 0 ? progress::completed : progress::unfinished, partner,
                            pinned);
             }
-            if (senders_.front() != nullptr || !fits(w)) {
-                if (!may_wait) {
-                    return progress::no_partner;
-                }
-                senders_.push_back(w);
-                return progress::waiting;
+            if (!senders_.empty() || !fits(w)) {
+                return may_wait ? wait(w) : progress::no_partner;
             }
             if (!items_.has_place()) {
                 return end(progress::no_block, partner, pinned);
@@ -480,11 +480,7 @@ public:
             if (closed_) {
                 return progress::closed;
             }
-            if (!may_wait) {
-                return progress::no_partner;
-            }
-            receivers_.push_back(w);
-            return progress::waiting;
+            return may_wait ? wait(w) : progress::no_partner;
         }
         if (admits()) {
             partner = admit_first(seen);
@@ -551,7 +547,7 @@ public:
 
     bool is_ready() const noexcept {
         const section here(lock_);
-        return !items_.empty() || senders_.front() != nullptr;
+        return !items_.empty() || !senders_.empty();
     }
 
     /// Takes out a party that has been dismissed.
@@ -571,7 +567,8 @@ public:
 private:
     using commit_result = commitment::commit_result;
 
-    using section = lock_section<typename Rules::lock>;
+    using lock = typename Rules::lock;
+    using section = lock_section<lock>;
 
     /// Parties that a call of `close` or `cancel` is about to complete.
     struct dismissed {
@@ -613,11 +610,30 @@ private:
         return q != nullptr && fits(*q);
     }
 
-    /// Whether the first item of an arrival can be moved, if no sender waits.
-    bool needs_no_partner(const sender& q) const noexcept {
-        return !closed_ && receivers_.front() == nullptr && fits(q) && items_.has_place();
+    /// Whether an arrival can move its item without another party.
+    bool can_move(const sender& q) const noexcept {
+        return !closed_ && receivers_.empty() && senders_.empty() && fits(q) && items_.has_place();
     }
-    bool needs_no_partner(const receiver& /*q*/) const noexcept { return !items_.empty(); }
+    bool can_move(const receiver& /*q*/) const noexcept {
+        return senders_.empty() && !items_.empty();
+    }
+
+    /// Whether an arrival that cannot move its item must wait for another party.
+    bool can_only_wait(const sender& q) const noexcept {
+        return !closed_ && receivers_.empty() && (!senders_.empty() || !fits(q));
+    }
+    bool can_only_wait(const receiver& /*q*/) const noexcept {
+        return !closed_ && senders_.empty();
+    }
+
+    progress wait(sender& q) noexcept {
+        senders_.push_back(q);
+        return progress::waiting;
+    }
+    progress wait(receiver& q) noexcept {
+        receivers_.push_back(q);
+        return progress::waiting;
+    }
 
     [[gnu::always_inline]] void enter(sender& q) noexcept {
         const std::size_t weight = weight_of(q);
@@ -708,7 +724,7 @@ private:
         return {};
     }
 
-    mutable typename Rules::lock lock_;
+    mutable lock lock_;
     bool closed_ = false;
     bool has_buffer_ = false; ///< Constant from `open` on: no lock is needed.
     std::size_t limit_ = 0;

@@ -20,6 +20,8 @@ namespace tryst::detail {
  * yields and naps, because the holder may have lost its processor to this thread. */
 class section_lock {
 public:
+    static constexpr bool is_shared = true; ///< Between threads.
+
     section_lock() = default;
     section_lock(const section_lock&) = delete;
     section_lock& operator=(const section_lock&) = delete;
@@ -70,6 +72,8 @@ private:
 /// For a channel that one thread uses. Asserts this, until the destructor.
 class no_lock {
 public:
+    static constexpr bool is_shared = false;
+
     void lock() noexcept {
         assert(is_owner() &&
                "tryst: a channel with the policy single_threaded was used by a second thread");

@@ -151,10 +151,13 @@ public:
     /// @returns whether it did.
     template <class F>
     bool register_each(poll_order polled, F& f) {
-        auto order = numbers();
         std::array<const void*, sizeof...(Sides)> where;
         std::size_t i = 0;
         for_each([&](auto& each) { where[i++] = each.where(); });
+        if (std::ranges::adjacent_find(where, std::greater_equal<>()) == where.end()) {
+            return std::apply([&](auto&... each) { return (f(each) || ...); }, cases_);
+        }
+        auto order = numbers();
         polled.sort(order, [&](std::size_t of) { return where[of]; });
         return std::any_of(order.begin(), order.end(),
                            [&](std::size_t of) { return visit(of, f); });

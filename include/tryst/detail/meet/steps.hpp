@@ -140,7 +140,11 @@ public:
     /// See protocol.hpp.
     template <class W>
     void withdraw(W& w, outcome why) noexcept {
-        withdraw_by(w, [&] { return withdraw_from_list(w, why); });
+        if constexpr (requires { requires !Arena::list_type::is_shared; }) {
+            withdraw_from_list(w, why); // if it is not there, it is complete
+        } else {
+            withdraw_by(w, [&] { return withdraw_from_list(w, why); });
+        }
     }
 
     /// See protocol.hpp.

@@ -62,6 +62,8 @@ public:
     linked_queue(const linked_queue&) = delete;
     linked_queue& operator=(const linked_queue&) = delete;
 
+    bool empty() const noexcept { return first_ == nullptr; }
+
     /// The element that was added first; null if there is none.
     T* front() const noexcept { return first_; }
 
