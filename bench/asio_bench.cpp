@@ -307,6 +307,7 @@ measurement on_two_executors(const parameters& p) {
     using tried_in_two = trying<asio_channel<locked<shared>>>;
     using tried_in_pool = trying<asio_channel<locked<pooled>>>;
     using any = asio_channel<unlocked<any_alone>>;
+    using on_one_thread = buffered<0, single_threaded>;
     const std::string ours = "tryst on Asio";
     const std::string ours_tried = "tryst on Asio, try_ first";
     const std::string ours_any = "tryst on Asio, any_io_executor";
@@ -350,6 +351,13 @@ measurement on_two_executors(const parameters& p) {
         select("4 channels" + on + theirs, selects<alone, in_group<unlocked<alone>, 4>>,
                selects<shared, in_group<locked<shared>, 4>>);
     }
+    const std::string ours_on_one = "tryst on Asio, channel of 0, single_threaded, try_ first";
+    add_loops("one way, one loop/" + ours_on_one, hand_over<alone, trying_channel<on_one_thread>>,
+              1, {2, 16, 1'000, 100'000});
+    add_loops("select from 2 channels, one loop/" + ours_on_one,
+              selects<alone, trying_select_from<on_one_thread, 2>>, 1, {2, 16});
+    add_loops("select from 4 channels, one loop/" + ours_on_one,
+              selects<alone, trying_select_from<on_one_thread, 4>>, 1, {2, 16});
     add_loops("swap, one loop/" + ours_any, swaps<any_alone, meeting>, 1, {2, 16, 1'000, 100'000});
     add_loops("swap, one loop/" + theirs_any, swap_in_two<any_alone, any>, 1,
               {2, 16, 1'000, 100'000});
@@ -376,6 +384,7 @@ measurement on_two_executors(const parameters& p) {
     add_pauses("latency, two loops/" + ours, latency<shared, one_way<meeting>>);
     add_pauses("latency, two loops/" + theirs, latency<shared, tried_in_two>);
     add_loops("memory/" + ours, memory<alone, fifo>, 1, {100'000});
+    add_loops("memory/" + our_tasks, memory<tasks<one_context>, fifo>, 1, {100'000});
     add_loops("memory/" + theirs, memory<alone, tried>, 1, {100'000});
 
     add_loops("swap, a pool of two threads/" + ours, swaps<pooled, meeting>, 1, {2, 16, 1'000});

@@ -172,6 +172,13 @@ void add_channel(const std::string& name) {
     add_channel<fifo>("tryst fifo");
     add_channel<lifo>("tryst lifo");
 
+    using on_one_thread = buffered<0, single_threaded>;
+    const std::string on_one = " channels, one loop/tryst channel of 0, single_threaded";
+    add_loops("select from 2" + on_one, selects<run_loops, select_from<on_one_thread, 2>>, 1,
+              {2, 16});
+    add_loops("select from 4" + on_one, selects<run_loops, select_from<on_one_thread, 4>>, 1,
+              {2, 16});
+
     using alone = buffered<64, single_threaded>;
     add_buffered("tryst channel of 64", hand_over<run_loops, buffered<64>>,
                  hand_over<run_loops, buffered<64>>);

@@ -17,6 +17,8 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
+class registered_executor;
+
 /// Has room for one entry in the queue of an io_context, a thread_pool or a strand, if the queued
 /// function consists of one pointer.
 struct handler_memory {
@@ -26,7 +28,10 @@ struct handler_memory {
 #else
     static constexpr std::size_t size = 5 * sizeof(void*);
 #endif
-    alignas(alignment) std::byte bytes[size];
+    union {
+        alignas(alignment) std::byte bytes[size];
+        registered_executor* next_ready; ///< In a `registry::scope`, without an entry.
+    };
     bool taken = false;
 };
 
@@ -127,7 +132,6 @@ public:
     [[no_unique_address]] handler_memory memory; ///< For the entry.
     bool is_registered = false; ///< Set by the registry.
     bool is_direct = false; ///< Whether its entries go into the context's own queue.
-    registered_executor* next_ready = nullptr; ///< In a `registry::scope`.
 
 protected:
     registered_executor() = default;

@@ -146,12 +146,14 @@ public:
                 return false;
             }
             woken.set_entry(registered_executor::entry::queued);
-            woken.next_ready = nullptr;
-            (first_ == nullptr ? first_ : last_->next_ready) = &woken;
+            woken.memory.next_ready = nullptr;
+            (first_ == nullptr ? first_ : last_->memory.next_ready) = &woken;
             last_ = &woken;
             return true;
         }
-        registered_executor& take() noexcept { return *std::exchange(first_, first_->next_ready); }
+        registered_executor& take() noexcept {
+            return *std::exchange(first_, first_->memory.next_ready);
+        }
 
         void queue_ready() noexcept {
             while (first_ != nullptr) {

@@ -57,27 +57,23 @@ public:
 
 protected:
     wait_frame() noexcept {
-        frame_.owner = this;
-        assert(std::coroutine_handle<promise_type>::from_promise(frame_.promise).address() ==
-               &frame_);
+        assert(std::coroutine_handle<promise_type>::from_promise(promise_).address() == this);
     }
     ~wait_frame() = default;
 
-    promise_type& promise() noexcept { return frame_.promise; }
+    promise_type& promise() noexcept { return promise_; }
 
     /// Whether the awaitable that refers to this frame has ended.
-    bool has_ended() const noexcept { return frame_.owner == nullptr; }
+    bool has_ended() const noexcept { return functions_.resume == nullptr; }
 
 private:
-    struct frame {
-        void (*resume)(void*) = [](void* self) {
-            static_cast<Derived*>(static_cast<frame*>(self)->owner)->resume();
-        };
-        void (*destroy)(void*) = [](void* self) { static_cast<frame*>(self)->owner = nullptr; };
-        promise_type promise;
-        wait_frame* owner = nullptr;
-    };
-    frame frame_;
+    static wait_frame& from(void* frame) noexcept { return *static_cast<wait_frame*>(frame); }
+
+    struct {
+        void (*resume)(void*) = [](void* self) { static_cast<Derived&>(from(self)).resume(); };
+        void (*destroy)(void*) = [](void* self) { from(self).functions_.resume = nullptr; };
+    } functions_;
+    promise_type promise_;
 };
 
 /// An operation that an awaitable awaits. A completion takes the frame off the stack of the
