@@ -815,7 +815,7 @@ def buffers() -> Iterator[Mutant]:
                  also=("pinned);\n                }\n                return arrival::completed;",
                        "pinned);\n                }\n                base::set_own_outcome(w, outcome::exchanged);\n"
                        "                return arrival::completed;"))
-    yield mutant(file, "an arrival passes a sender that waits", "if (!senders_.empty() || !fits(w)) {", "if (!fits(w)) {")
+    yield mutant(file, "a batch passes a sender that waits", "if (!senders_.empty() || !fits(w)) {", "if (!fits(w)) {")
     moves, waits = "!closed_ && receivers_.empty() && senders_.empty() && fits(q)", "!closed_ && receivers_.empty() && (!senders_.empty()"
     yield mutant(file, "a quick sender passes a sender that waits", moves, "!closed_ && receivers_.empty() && fits(q)")
     yield mutant(file, "a quick receiver passes a sender that waits", "return senders_.empty() && !items_.empty();", "return !items_.empty();")

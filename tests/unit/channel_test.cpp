@@ -257,6 +257,20 @@ TEST(Weights, LetNoLightItemOvertakeAHeavyOneThatWaits) {
     EXPECT_EQ(drain(ch), (numbers{6, 1, 0}));
 }
 
+TEST(Weights, LetNoBatchOvertakeASenderThatWaits) {
+    weighing ch(3);
+    parties start;
+    numbers light{1, 0};
+    EXPECT_TRUE(ch.try_send(2));
+    const auto heavy = start([&] { return ch.send(3); });
+    EXPECT_EQ(ch.try_send_all(light), exchange_errc::no_partner);
+    const auto batch = start([&] { return ch.send_all(light); });
+    EXPECT_TRUE(heavy.waits() && batch.waits());
+    EXPECT_EQ(drain(ch), (numbers{2, 3, 1, 0}));
+    start.run();
+    EXPECT_TRUE(heavy.ok() && batch.ok());
+}
+
 TEST(Channel, AdmitsTheOthersHoweverTheFirstSenderLeaves) {
     for (const char* const how : {"stop", "deadline", "frame"}) {
         SCOPED_TRACE(how);
