@@ -30,7 +30,7 @@ class Page(unittest.TestCase):
     def test_finds_each_claim_that_results_deny(self) -> None:
         self.assertEqual([claim for claim, holds in page.claims(self.ROWS).items() if not holds], [])
         def is_quick(work: str, by: str) -> bool:
-            return by.startswith("a ") or "Asio channel" in by and work in ("one way, one loop", "buffered, one loop")
+            return by.startswith("a ") or "Asio channel" in by and work.endswith(("way, one loop", "buffered, one loop", "channels, one loop"))
         slow = {key: {**row, "median": "1" if is_quick(*key[:2]) else "1e9"} for key, row in self.ROWS.items()}
         self.assertEqual([claim for claim, holds in page.claims(slow).items() if holds], [])
 

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <utility>
 
 namespace {
 
@@ -104,6 +105,21 @@ TEST_F(HandlerAllocator, ThatFailsLetsTheInitiationThrowAndNothingIsOffered) {
     step(io);
     EXPECT_TRUE(io.stopped());
     EXPECT_FALSE(started);
+}
+
+/// What docs/asio.md says of 64-bit processors.
+TEST(WaitMemory, IsAsLittleAsThePageSays) {
+    namespace detail = tryst::asio::detail;
+    using executor = net::io_context::executor_type;
+    using core =
+        detail::core_of<decltype(std::declval<tryst::synchronous_channel<long>&>().receive())>;
+    using handler = net::executor_binder<void (*)(core::result), executor>;
+    if (sizeof(void*) == 8) {
+        EXPECT_LE(sizeof(core::result), 16U);
+        EXPECT_LE(sizeof(core), 72U);
+        EXPECT_LE(sizeof(detail::registered_executor), 80U);
+        EXPECT_LE(sizeof(detail::operation_state<handler, core>), 300U);
+    }
 }
 
 } // namespace
