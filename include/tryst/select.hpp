@@ -5,11 +5,13 @@
 #pragma once
 
 #include <tryst/detail/meet/awaitable_operation.hpp>
+#include <tryst/detail/meet/event_case.hpp>
 #include <tryst/detail/meet/selection.hpp>
 #include <tryst/detail/meet/selection_cases.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/select_result.hpp>
+#include <tryst/sleep.hpp>
 #include <tryst/wait_limit.hpp>
 
 #include <concepts>
@@ -62,16 +64,37 @@ class [[nodiscard]] select_operation
 
 namespace detail {
 
-template <class>
-inline constexpr bool is_case = false;
+/// The case that an argument becomes.
+template <class Case>
+struct becomes {
+    using type = Case;
+    using list = std::tuple<std::type_identity<Case>>;
+};
+template <class Argument>
+struct case_type {
+    using list = std::tuple<>;
+};
+template <class Side, class Limits>
+struct case_type<exchange_operation<Side, Limits>> : becomes<selection_case<Side>> {};
 template <class Side>
-inline constexpr bool is_case<exchange_operation<Side, limits<false>>> = true;
+struct case_type<conditional_case<Side>> : becomes<selection_case<Side>> {};
+template <class Limit, class... StopToken>
+struct case_type<sleep<Limit, StopToken...>> : becomes<time_case<Limit>> {};
+template <class StopToken>
+struct case_type<stop_event<StopToken>> : becomes<stop_case<StopToken>> {};
 
+/// Whether an argument would be a case without its limits.
 template <class>
 inline constexpr bool is_limited_case = false;
 template <class Side, class Limits>
 inline constexpr bool is_limited_case<exchange_operation<Side, Limits>> =
     Limits::timed || Limits::stoppable;
+template <class Limit, class StopToken>
+inline constexpr bool is_limited_case<sleep<Limit, StopToken>> = true;
+
+template <class Argument>
+inline constexpr bool is_case =
+    !is_limited_case<Argument> && requires { typename case_type<Argument>::type; };
 
 /// Whether an argument is a `send_all`, which may have sent some items and then fail.
 template <class>
@@ -80,14 +103,12 @@ template <class Side, class Limits>
     requires(Side::waiter::side == detail::colour::red && Side::waiter::is_batch)
 inline constexpr bool is_partial_case<exchange_operation<Side, Limits>> = true;
 
+/// The side of an operation.
 template <class>
-struct side_of {
-    using list = std::tuple<>;
-};
+struct side_of {};
 template <class Side, class Limits>
 struct side_of<exchange_operation<Side, Limits>> {
     using type = Side;
-    using list = std::tuple<std::type_identity<Side>>;
 };
 
 /// The cases among the arguments of a selection.
@@ -97,13 +118,13 @@ template <>
 struct cases_of<std::tuple<>> {
     using type = void;
 };
-template <class... Side>
-struct cases_of<std::tuple<std::type_identity<Side>...>> {
-    using type = case_tuple<Side...>;
+template <class... Case>
+struct cases_of<std::tuple<std::type_identity<Case>...>> {
+    using type = case_tuple<Case...>;
 };
 template <class... Arguments>
 using cases_among = typename cases_of<decltype(std::tuple_cat(
-    typename side_of<std::remove_cvref_t<Arguments>>::list()...))>::type;
+    typename case_type<std::remove_cvref_t<Arguments>>::list()...))>::type;
 
 /// The arguments of a selection: cases, then its limits.
 /// @tparam Arguments  references, as the caller gave them.
@@ -133,8 +154,8 @@ public:
                       "tryst: select takes over its cases: select(a.receive(), b.receive()), or "
                       "select(std::move(operation), ...)");
         static_assert(found != mistake::unknown,
-                      "tryst: the arguments of select are what exchange, red, blue, send and "
-                      "receive return, then its limits: "
+                      "tryst: the arguments of select are what exchange, red, blue, send, receive, "
+                      "sleep_for, stopped and case_if return, then its limits: "
                       "select(a.receive(), b.receive(), 5ms, stop)");
         static_assert(found != mistake::no_case, "tryst: select needs at least one case");
         static_assert(found != mistake::limit_first,
@@ -189,7 +210,7 @@ struct selection_factory {
     static auto make_from(Range&& range, Make& make_case, Limit&... limit) {
         using made = std::invoke_result_t<Make&, std::ranges::range_reference_t<Range>>;
         if constexpr (selection_arguments<made&&>::check()) {
-            using cases = case_array<typename side_of<made>::type>;
+            using cases = case_array<typename case_type<made>::type>;
             return selection_factory::limited<cases>(false, cases(std::tie(range, make_case)),
                                                      limit...);
         } else {
@@ -210,7 +231,7 @@ struct selection_factory {
         } else if constexpr (checked::check()) {
             selection<cases, limits<false>> polled(
                 false,
-                std::apply([](auto&... each) { return std::tie(operation_access::of(each)...); },
+                std::apply([](auto&... each) { return std::tie(detail::proposed_case(each)...); },
                            arguments));
             polled.try_once(outcome::no_partner);
             return polled.take_result();
@@ -251,21 +272,50 @@ private:
         [[maybe_unused]] std::tuple<std::tuple_element_t<n + Limit, all>...> limits(
             std::get<n + Limit>(std::move(arguments))...);
         return selection_factory::limited<cases>(
-            biased, std::tie(operation_access::of(std::get<Case>(arguments))...),
+            biased, std::tie(detail::proposed_case(std::get<Case>(arguments))...),
             std::get<Limit>(limits)...);
     }
 };
 
 } // namespace detail
 
+/// A case that takes part only if `enabled`: `select(a.receive(), case_if(open, b.send(x)))`. If it
+/// takes no part, its result is that of a case that was not selected, with its own item.
+/// @returns  an argument for `select` and the like. It may be stored, and holds the item.
+/// @throws nothing.
+template <class Operation>
+[[nodiscard]] auto case_if(bool enabled, Operation&& operation) noexcept {
+    using side = detail::side_of<std::remove_cvref_t<Operation>>;
+    constexpr bool good = requires {
+        typename side::type;
+    } && detail::is_case<std::remove_cvref_t<Operation>> && !std::is_lvalue_reference_v<Operation>;
+    static_assert(good, "tryst: case_if takes what exchange, red, blue, send and receive return, "
+                        "without limits: case_if(open, b.receive())");
+    if constexpr (good) {
+        return detail::conditional_case<typename side::type>{
+            detail::operation_access::of(operation).take_proposal(), enabled};
+    }
+}
+
+/// A case that takes place when a stop is requested: `select(a.receive(), stopped(other))`. The
+/// stop token that follows the cases ends the selection instead. A `std::stop_token` or another
+/// `stoppable_token`.
+/// @returns  an argument for `select` and the like. Its result is an `exchange_result<void, void>`.
+/// @throws nothing.
+template <stoppable_token StopToken>
+[[nodiscard]] auto stopped(StopToken token) noexcept {
+    return detail::stop_event<StopToken>{std::move(token)};
+}
+
 /// Waits for several exchanges, sends and receives, of which exactly one takes place:
 /// `co_await select(requests.receive(), swaps.exchange(mine), 5ms, stop)`.
 ///
 /// The arguments are what `exchange`, `red`, `blue`, `send` and `receive` return, of any exchangers
-/// and channels, without limits of their own. At most one time limit and one stop token may follow
-/// (see `wait_limit`): they end the selection, and no case has taken place. If several partners are
-/// waiting, their cases have equal chances, because each selection polls its cases in a new
-/// pseudo-random order.
+/// and channels, without limits of their own; and events: what `sleep_for`, `sleep_until` and
+/// `stopped` return. At most one time limit and one stop token may follow (see `wait_limit`): they
+/// end the selection, and no case has taken place. If several partners are waiting, their cases
+/// have equal chances, because each selection polls its cases in a new pseudo-random order. A
+/// partner that waits comes before a time that has passed.
 ///
 /// Of several cases on the same side of one exchanger, one waits there, which is chosen likewise.
 /// Cases on both sides of one exchanger are an error (an assertion when the selection is made),

@@ -6,10 +6,12 @@
 
 #include <tryst/result.hpp>
 
+#include <array>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <system_error>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -20,22 +22,25 @@ namespace tryst {
 
 namespace detail {
 
-template <class... Sides>
+template <class... Cases>
 class case_tuple;
-template <class Side>
+template <class Case>
 class case_array;
 enum class outcome : std::uint8_t;
+
+template <class First, class... Rest>
+inline constexpr bool all_same = (std::is_same_v<First, Rest> && ...);
 
 /// What `visit` returns if its function returns `First` and `Rest` for the cases.
 template <class First, class... Rest>
 struct visit_return {
     using type = First;
-    static constexpr bool is_common = (std::is_same_v<First, Rest> && ...);
+    static constexpr bool is_common = all_same<First, Rest...>;
 };
 
 /// Results whose items are of one type need not agree on the item that a failure hands back.
 template <class First, class... Rest>
-    requires(!(std::is_same_v<First, Rest> && ...) && is_result<std::remove_cvref_t<First>>)
+    requires(!all_same<First, Rest...> && is_result<std::remove_cvref_t<First>>)
 struct visit_return<First, Rest...> {
     using item = typename std::remove_cvref_t<First>::value_type;
     using type = exchange_result<item, void>;
@@ -82,6 +87,23 @@ public:
         return std::get<I>(std::move(results_));
     }
     /// @}
+
+    /// The result of case `i`, if all cases have results of one type.
+    auto& get(std::size_t i) noexcept {
+        static_assert(detail::all_same<Results...>,
+                      "tryst: get(i) needs cases with results of one type; otherwise use visit");
+        assert(i < sizeof...(Results) &&
+               "tryst: there is no such case; check the selection's result");
+        return *std::apply([i](auto&... each) { return std::array{&each...}[i]; }, results_);
+    }
+
+    /// Why no case took place: `cancelled`, `timed_out`, `no_partner` or `out_of_memory`. If one
+    /// did, the error of its result: `closed` or none.
+    std::error_code error() const noexcept {
+        const std::size_t which = *this ? index_ : 0;
+        return std::apply(
+            [which](const auto&... each) { return std::array{each.error()...}[which]; }, results_);
+    }
 
     /// @{
     /// Calls `f` with the result of the case that took place.
@@ -166,6 +188,9 @@ public:
     /// The number of cases.
     std::size_t size() const noexcept { return cases_.size(); }
 
+    /// As in `select_result`.
+    std::error_code error() const noexcept { return cases_.error_of(index_, lost_); }
+
     /// Moves the result of the case that took place out. Call it once.
     /// Precondition: a case took place.
     result_type get() noexcept {
@@ -189,3 +214,11 @@ private:
 
 /// @}
 } // namespace tryst
+
+// For `auto [first, second] = co_await select(...)`.
+template <class... Results>
+struct std::tuple_size<tryst::select_result<Results...>> : std::tuple_size<std::tuple<Results...>> {
+};
+template <std::size_t I, class... Results>
+struct std::tuple_element<I, tryst::select_result<Results...>>
+    : std::tuple_element<I, std::tuple<Results...>> {};

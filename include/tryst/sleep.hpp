@@ -100,6 +100,8 @@ public:
     explicit sleep(Limit limit, StopToken... stop) noexcept
         : limit_(limit), stop_(std::move(stop)...) {}
 
+    Limit limit() const noexcept { return limit_; }
+
     auto operator co_await() && noexcept { return begin(std::move(stop_)); }
     auto operator co_await() const& noexcept { return begin(std::tuple<StopToken...>(stop_)); }
 

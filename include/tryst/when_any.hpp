@@ -16,9 +16,14 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <functional>
+#include <iterator>
+#include <ranges>
+#include <stdexcept>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 #include <version>
 
 #ifdef __cpp_lib_jthread
@@ -59,6 +64,29 @@ private:
 
     std::size_t index_;
     std::tuple<task<T>...> work_; // which have finished, and hold their results
+};
+
+/// The outcome of `when_any_from`: which awaitable ended first, and the result of each.
+/// @tparam T  the result of each awaitable.
+template <class T>
+class [[nodiscard]] when_any_from_result {
+public:
+    /// As `when_any_result::index`.
+    std::size_t index() const noexcept { return index_; }
+
+    /// The number of awaitables.
+    std::size_t size() const noexcept { return work_.size(); }
+
+    /// As `when_any_result::get`, of awaitable `i`.
+    T get(std::size_t i) { return work_[i].take(); }
+
+private:
+    friend struct detail::any_factory;
+    when_any_from_result(std::size_t index, std::vector<task<T>>&& work) noexcept
+        : index_(index), work_(std::move(work)) {}
+
+    std::size_t index_;
+    std::vector<task<T>> work_; // as above
 };
 
 namespace detail {
@@ -145,6 +173,19 @@ template <class StopToken, class Make>
 concept makes_awaitable =
     std::invocable<Make&, StopToken> && awaitable<std::invoke_result_t<Make&, StopToken>>;
 
+/// The function of one element, for `when_any_from`.
+template <class Make, class Iterator>
+struct make_of_element {
+    Make* make;
+    Iterator element;
+
+    template <class StopToken>
+        requires std::invocable<Make&, std::iter_reference_t<Iterator>, StopToken>
+    decltype(auto) operator()(StopToken stop) const {
+        return std::invoke(*make, *element, std::move(stop));
+    }
+};
+
 /// The source of the stop: in the frame, unless a function needs a `std::stop_token`.
 template <class... Make>
 struct stop_source_for {
@@ -185,10 +226,14 @@ struct any_factory {
         if constexpr (detail::check_when_any<token_of<source>,
                                              std::tuple_element_t<Function, given>...>()) {
             const auto run = [&](auto... limit) {
-                return any_factory::run<source>(
-                    std::tuple<std::tuple_element_t<Function, given>...>(
-                        std::get<Function>(std::move(arguments))...),
-                    functions, std::move(limit)...);
+                return any_factory::in_order(
+                    [&](auto outer, auto... time) {
+                        return any_factory::run_any<source>(
+                            std::tuple<std::tuple_element_t<Function, given>...>(
+                                std::get<Function>(std::move(arguments))...),
+                            functions, std::move(outer), time...);
+                    },
+                    std::move(limit)...);
             };
             if constexpr (detail::check_limits<std::tuple_element_t<n + Limit, given>...>()) {
                 [[maybe_unused]] std::tuple<std::tuple_element_t<n + Limit, given>...> limits(
@@ -197,6 +242,32 @@ struct any_factory {
             } else {
                 return run(); // after a mistake, so that no other error follows
             }
+        } else {
+            return detail::right_type<task<when_any_result<>>>();
+        }
+    }
+
+    template <std::ranges::forward_range Range, class Make, class... Limit>
+    static auto make_from(Range range, Make make, Limit... limit) {
+        using function = make_of_element<Make, std::ranges::iterator_t<Range>>;
+        using source = typename stop_source_for<function>::type;
+        constexpr bool good = makes_awaitable<token_of<source>, function>;
+        static_assert(good, "tryst: when_any_from takes a range, a function from an element and a "
+                            "stop token to an awaitable, then its limits: when_any_from(rooms, "
+                            "[](auto& room, auto stop) { return room.receive(stop); }, 5ms, stop)");
+        if constexpr (good && detail::check_limits<Limit...>()) {
+            return detail::with_limits(
+                [&](auto... given) {
+                    return any_factory::in_order(
+                        [&](auto outer, auto... time) {
+                            return any_factory::run_from<source>(std::move(range), std::move(make),
+                                                                 std::move(outer), time...);
+                        },
+                        std::move(given)...);
+                },
+                limit...);
+        } else {
+            return detail::right_type<task<when_any_result<>>>();
         }
     }
 
@@ -223,14 +294,49 @@ private:
         co_return result(index, std::move(work));
     }
 
-    template <class Source, class Make, class All, stoppable_token Stop = inplace_stop_token>
-    static auto run(Make&& make, All all, Stop stop = {}) {
-        return any_factory::run_any<Source>(std::forward<Make>(make), all, std::move(stop));
+    /// As above, for the elements of a range.
+    template <class StopSource, class Range, class Make, class OuterToken, class... Limit,
+              class Function = make_of_element<Make, std::ranges::iterator_t<Range>>,
+              class T = awaited<made<Function, token_of<StopSource>>>>
+    static task<when_any_from_result<T>> run_from(Range range, Make make, OuterToken outer,
+                                                  Limit... limit) {
+        using group_type = any_group<StopSource>;
+        const auto size = static_cast<std::size_t>(std::ranges::distance(range));
+        group_type group(size + sizeof...(Limit));
+        std::vector<Function> functions;
+        functions.reserve(size);
+        for (auto at = std::ranges::begin(range); at != std::ranges::end(range); ++at) {
+            functions.push_back({&make, at});
+        }
+        std::vector<task<T>> work;
+        work.reserve(size);
+        for (Function& each : functions) {
+            work.push_back(detail::await_made(each, group.stop.get_token()));
+        }
+        {
+            std::vector<join_child> children;
+            children.reserve(size + sizeof...(Limit));
+            for (task<T>& each : work) {
+                children.push_back(detail::join_first(group, each, children.size()));
+            }
+            (children.push_back(detail::join_time(group, limit)), ...);
+            const typename callback_of<OuterToken, outer_stop<group_type>>::type on_stop(
+                std::move(outer), outer_stop<group_type>{group});
+            co_await join_all<std::vector<join_child>>{group, children};
+        }
+        // Relaxed: the arrivals order it.
+        const std::size_t index = group.first.load(std::memory_order_relaxed);
+        co_return when_any_from_result<T>(index, std::move(work));
     }
-    template <class Source, class Make, class All, time_limit Time,
-              stoppable_token Stop = inplace_stop_token>
-    static auto run(Make&& make, All all, Time time, Stop stop = {}) {
-        return any_factory::run_any<Source>(std::forward<Make>(make), all, std::move(stop), time);
+
+    /// Calls `start` with the outer stop token, and then the time limit, if there is one.
+    template <class Start, stoppable_token Stop = inplace_stop_token>
+    static auto in_order(Start start, Stop stop = {}) {
+        return start(std::move(stop));
+    }
+    template <class Start, time_limit Time, stoppable_token Stop = inplace_stop_token>
+    static auto in_order(Start start, Time time, Stop stop = {}) {
+        return start(std::move(stop), time);
     }
 };
 
@@ -275,6 +381,24 @@ auto when_any(Arguments&&... arguments) {
     return detail::any_factory::make(std::forward_as_tuple(std::forward<Arguments>(arguments)...),
                                      std::make_index_sequence<sizeof...(Arguments) - limits>(),
                                      std::make_index_sequence<limits>());
+}
+
+/// As `when_any`, for a number of awaitables that is known only at run time:
+/// `co_await when_any_from(hosts, [](auto& host, auto stop) { return ask(host, stop); }, 5ms)`.
+///
+/// @param range  any forward range that is not empty. An lvalue must outlive the task.
+/// @param make   a function from an element and a stop token to an awaitable. All have one type.
+/// @param limit  as for `when_any`.
+/// @returns  a task of a `when_any_from_result`. Its guarantees are those of `when_any`.
+/// @throws   std::invalid_argument if the range is empty; and as `when_any`.
+/// @allocation  as `when_any`, and three vectors.
+template <std::ranges::forward_range Range, class Make, class... Limit>
+auto when_any_from(Range&& range, Make make, Limit... limit) {
+    if (std::ranges::empty(range)) {
+        throw std::invalid_argument("tryst: when_any_from needs at least one element");
+    }
+    return detail::any_factory::make_from(std::views::all(std::forward<Range>(range)),
+                                          std::move(make), std::move(limit)...);
 }
 
 /// @}

@@ -49,7 +49,19 @@ void select(std::array<tryst::exchanger<int>, 2>& ex, tryst::synchronous_channel
 #elif MISTAKE == 15 // visit calls its function with the exchange_result of any case
     static_cast<void>(
         std::move(got).visit([](const tryst::exchange_result<int, void>& r) { return *r; }));
+#elif MISTAKE == 16 // the limits belong to the selection, not to one of its cases
+    static_cast<void>(tryst::select(a.receive(), tryst::sleep_for(5ms, stop)));
+#elif MISTAKE ==                                                                                   \
+    17 // case_if takes what exchange, red, blue, send and receive return, without limits
+    tryst::case_if(true, a.receive(5ms));
+#elif MISTAKE ==                                                                                   \
+    18 // case_if takes what exchange, red, blue, send and receive return, without limits
+    tryst::case_if(true, named);
+#elif MISTAKE == 19 // get\(i\) needs cases with results of one type; otherwise use visit
+    mixed.get(mixed.index());
 #else
+    static_cast<void>(tryst::select(tryst::case_if(true, a.receive()), tryst::sleep_for(5ms),
+                                    tryst::stopped(stop), 5ms, stop));
     static_cast<void>(tryst::select(a.receive()));
     static_cast<void>(tryst::select(std::move(named), a.receive(), b.receive(), 5ms, stop));
     static_cast<void>(tryst::select_biased(a.receive(), b.receive(), stop, 5ms));

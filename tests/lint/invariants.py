@@ -87,13 +87,14 @@ BROKEN_BY = {
     "I51": "buffer: a receiver that makes room admits nobody",
     "I52": "buffer: a section takes no lock",
     "I53": "buffer: a stale waiter is not handed back",
-    "I54": "buffer: an arrival passes a sender that waits",
+    "I54": "buffer: a batch passes a sender that waits",
     "I55": "buffer: a party admits others before it is decided",
     "I56": "buffer: a batch does not pin the channel",
     "I57": "future: the promise keeps its token",
     "I58": "future: the end of the future reads the promise without the lock",
     "I59": "future: an item is taken twice",
     "I60": "asio: an executor's own step runs next",
+    "I61": "select: a late event outlives its selection",
 }
 
 

@@ -81,7 +81,7 @@ struct party : party_marks {
     /// Whether the same code does for both.
     bool has_form_of(const party& other) const {
         return case_count == other.case_count && has('f') == other.has('f') &&
-               has('i') == other.has('i') &&
+               has('i') == other.has('i') && has('y') == other.has('y') &&
                std::equal(cases.begin(), cases.begin() + case_count, other.cases.begin(),
                           [](const at& a, const at& b) { return a.side == b.side; });
     }
@@ -111,7 +111,7 @@ void read_party(std::string_view text, bool coloured) {
     p = {};
     const std::size_t colon = std::min(text.find(':'), text.size());
     for (const char letter : text.substr(0, colon)) {
-        require(std::string_view("nsdetokKcCxXvwlif").find(letter) != text.npos,
+        require(std::string_view("nsdetokKcCxXvwlify").find(letter) != text.npos,
                 "the scene's text has an unknown mark");
         p.add(letter);
     }
@@ -226,6 +226,22 @@ struct from_range : one_of<colour::none, colour::none, colour::none> {
             std::array<std::size_t, 3>{0, 1, 2},
             [&w, who](std::size_t which) { return w.template offer<colour::none>(who, which); },
             limit...);
+    }
+};
+
+/// A selection whose limit is an event, the last of its cases.
+struct with_event : one_of<colour::none, colour::none> {
+    template <class World, class... Limit>
+    static auto make(World& w, std::size_t who, Limit... limit) {
+        return select(w.template offer<colour::none>(who, 0),
+                      w.template offer<colour::none>(who, 1), event(limit)...);
+    }
+
+private:
+    static auto event(stop_token stop) { return stopped(std::move(stop)); }
+    template <class Duration>
+    static auto event(Duration patience) {
+        return sleep_for(patience);
     }
 };
 
@@ -458,6 +474,7 @@ private:
         if constexpr (!coloured) {
             return p.has('f')          ? f(from_range())
                    : p.has('i')        ? f(in_order())
+                   : p.has('y')        ? f(with_event())
                    : p.case_count == 1 ? f(one_of<colour::none>())
                    : p.case_count == 2 ? f(one_of<colour::none, colour::none>())
                                        : f(one_of<colour::none, colour::none, colour::none>());
@@ -635,9 +652,14 @@ private:
 
     template <class... Results>
     void enter_all(std::size_t who, select_result<Results...>&& got) {
-        const auto lost = got ? exchange_errc::not_selected
-                              : static_cast<exchange_errc>(got.template get<0>().error().value());
-        end(who, got.index(), !got, lost);
+        const party& its = parties.at(who);
+        const bool by_event = got && got.index() >= its.case_count;
+        const auto lost =
+            got ? exchange_errc::not_selected : static_cast<exchange_errc>(got.error().value());
+        end(who, by_event ? select_npos : got.index(), !got || by_event,
+            !by_event                           ? lost
+            : its.limit == patience::until_stop ? exchange_errc::cancelled
+                                                : exchange_errc::timed_out);
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             (enter_case(who, I, got.template get<I>(), lost), ...);
         }(std::index_sequence_for<Results...>());
@@ -680,6 +702,15 @@ private:
     /// Enters a result for case `which` of a party.
     template <class Result>
     void enter_case(std::size_t who, std::size_t which, Result&& got, exchange_errc lost) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<Result>, exchange_result<void, void>>) {
+            require(got || got.error() == lost, "an event was lost for another reason");
+            return;
+        } else {
+            enter_exchange(who, which, std::forward<Result>(got), lost);
+        }
+    }
+    template <class Result>
+    void enter_exchange(std::size_t who, std::size_t which, Result&& got, exchange_errc lost) {
         party& its = parties.at(who);
         if (which == its.selected && got) {
             its.exchanged = true;

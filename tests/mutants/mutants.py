@@ -54,7 +54,7 @@ ONE_STEP = {"seq_cst": ("acq_rel",), "acq_rel": ("release", "acquire"), "acquire
 SCENES_OF = {"detail/meet/dual_queue.hpp": ("fifo",), "detail/meet/segment_list.hpp": ("fifo",),
              "detail/meet/dual_stack.hpp": ("lifo",), "detail/meet/node_pool.hpp": ("fifo", "lifo"),
              "detail/meet/commitment.hpp": ("select",), "detail/meet/selection.hpp": ("select",),
-             "detail/meet/selection_cases.hpp": ("select",), "loop_executor.hpp": ("executor_",),
+             "detail/meet/selection_cases.hpp": ("select",), "detail/meet/event_case.hpp": ("select",), "loop_executor.hpp": ("executor_",),
              "detail/meet/future_state.hpp": ("future_",), "detail/meet/item_buffer.hpp": ("buffer_",),
              "detail/meet/buffering.hpp": ("buffer_", "future_"), "detail/meet/section_lock.hpp": ("buffer_", "future_")}
 OF_WAIT_LISTS = ("fifo", "lifo", "select_fifo", "select_lifo")
@@ -575,7 +575,7 @@ def select() -> Iterator[Mutant]:
                  "            q.state.complete(nothing);\n")
     own = "        set_own_outcome(w, outcome::exchanged);\n"
     ends = ("        end_swap(complete_in_list(q, outcome::exchanged), q, moving);\n",
-            "        end_swap(complete_case(q, outcome::exchanged, committed), q, moving);\n")
+            "        end_swap(commitment::complete_case(q, outcome::exchanged, committed), q, moving);\n")
     yield mutant(steps, "the owner decides after it has posted its partner", own + ends[0], ends[0] + own)
     yield mutant(steps, "the owner decides after it has posted another selection", own + ends[1], ends[1] + own)
     yield mutant(steps, "the owner does not decide", "            w.decide(); // before its partner is posted (I42.5)\n", "")
@@ -594,8 +594,7 @@ def select() -> Iterator[Mutant]:
                  "        const auto take = [](waiter& q) { return q.result == outcome::pending; };\n",
                  also=("            if (complete_closed(q)) {\n", "            if (take_closed(q) && complete_closed(q)) {\n"))
     yield mutant(selection, "a case that a partner has left is left again",
-                 "        cases_.for_each([&](auto& each) {\n            if (&each != won) {\n",
-                 "        cases_.for_each([&](auto& each) {\n            each.at = stage::offered;\n            if (&each != won) {\n")
+                 "                if (&each != won) {\n", "                each.at = stage::offered;\n                if (&each != won) {\n")
     yield mutant(steps, "a closer decides when it completes",
                  "        if (q.kind == waiter::kind_type::selecting) {\n            return true;\n        }\n        observer_",
                  "        if (q.kind == waiter::kind_type::selecting) {\n            const auto committed = commit(q);\n"
@@ -603,7 +602,7 @@ def select() -> Iterator[Mutant]:
                  "                   commitment::of(q).complete(q, outcome::closed, committed);\n        }\n        observer_",
                  also=("            return true;\n        }\n        const auto committed = commit(q);\n",
                        "            return true;\n        }\n        return true;\n        const auto committed = commit(q);\n"))
-    yield mutant(steps, "a partner leaves the lists of an owner that runs",
+    yield mutant(commitment, "a partner leaves the lists of an owner that runs",
                  "        if (suspended && its.leave_parked != nullptr) {", "        if (its.leave_parked != nullptr) {")
     yield mutant(selection, "the other cases are not left", "                each.leave();\n", "                static_cast<void>(each);\n")
     yield mutant(selection, "the selected case is left", "            if (&each != won) {", "            if (static_cast<void>(won), true) {")
@@ -612,8 +611,8 @@ def select() -> Iterator[Mutant]:
     yield mutant(selection, "two cases at one exchanger are registered", "            if (each.where() == latest) {", "            if (false) {")
     yield mutant(selection, "a decision during the registration is not awaited", "        await_settled();\n        return true;\n", "        return true;\n")
     yield mutant(selection, "a decision before parking is not awaited", "        await_settled();\n        return false;\n", "        return false;\n")
-    yield mutant(selection, "no limits begin after the turn", "        cases_.first().run = Done;\n        base::start_limits();\n",
-                 "        cases_.first().run = Done;\n")
+    yield mutant(selection, "no limits begin after the turn", "        cases_.first().run = Done;\n        return start_limits_and_park();\n",
+                 "        cases_.first().run = Done;\n        return park_now();\n")
     yield mutant(selection, "a stopped selection is not posted", "            detail::post(cases_.first());\n", "")
     yield mutant(selection, "a destroyed frame does not wait for its item",
                  "            if (!has_been_parked()) {\n                await_settled();\n            } else if (!queued",
@@ -621,7 +620,14 @@ def select() -> Iterator[Mutant]:
     yield mutant(selection, "a destroyed frame leaves its resumption in the queue", "on && on.retract(&cases_.first())", "false")
     yield mutant(selection, "a destroyed frame does not wait for its resumption", "                detail::yield_until([&] { return on.retract(&won); });\n", "")
     yield mutant(selection, "a destroyed frame does not decide", "        if (!try_decide_none() && decided() != nullptr) {", "        if (decided() != nullptr) {")
-    yield mutant(selection, "a destroyed frame leaves its offers", "            }\n        }\n        leave_lists();\n        end_wait", "            }\n        }\n        end_wait")
+    yield mutant(selection, "a destroyed frame leaves its offers", "            }\n        }\n        leave_all();\n        end_wait", "            }\n        }\n        end_wait")
+    event = "detail/meet/event_case.hpp"
+    yield mutant(event, "an event does not commit", "commitment::of(*this).commit(*this);", "commitment::commit_result::parked;")
+    yield mutant(event, "an event does not post the owner", "            detail::post(*this);\n", "")
+    yield mutant(event, "an event that has come waits", "        if (!derived().has_come()) {", "        if (true) {")
+    yield mutant(selection, "a late event outlives its selection", "                each.end();\n", "")
+    yield mutant(selection, "no event comes into force", "                each.start();\n", "")
+    yield mutant(cases, "a case that is not enabled takes part", "given.enabled ? given.made.with : nullptr", "given.made.with")
     yield mutant("detail/meet/poll_order.hpp", "a poll looks at one case", "i != size; ++i", "i != 1; ++i")
     yield mutant(cases, "a case that lost has no reason", "            this->result = lost;\n", "            static_cast<void>(lost);\n")
 
@@ -670,7 +676,7 @@ def interleavings() -> Iterator[Mutant]:
                  "        const state was = word_.load(std::memory_order_acquire);\n"
                  "        word_.store(how, std::memory_order_release);\n        return was;\n")
     yield Mutant("select: a selection is not held while it registers", commitment, "word_{held};", "word_{open};")
-    yield Mutant("select: a partner leaves the other lists after it has posted the owner", steps,
+    yield Mutant("select: a partner leaves the other lists after it has posted the owner", commitment,
                  "        if (suspended && its.leave_parked != nullptr) {\n",
                  "        if (suspended) {\n            post(q);\n            its.leave_parked(its);\n            return false;\n"
                  "        }\n        if (false) {\n")

@@ -18,6 +18,7 @@
 #include <stop_token>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace tryst::test {
 namespace {
@@ -123,6 +124,48 @@ TEST_F(WhenAny, TakesTasksAndResultsOfAllKinds) {
         EXPECT_EQ(*got.get<1>(), 7);
     };
     sync_wait(body());
+}
+
+TEST_F(WhenAny, TakesARange) {
+    std::vector<exchanger<int>> all(20);
+    bool thrown = false;
+    const auto body = [&]() -> task<> {
+        auto got = co_await when_any_from(
+            all, [](exchanger<int>& each, auto stop) { return each.exchange(1, stop); }, 5ns,
+            outer.get_token());
+        EXPECT_EQ(got.size(), 20U);
+        EXPECT_EQ(got.index(), 17U);
+        for (std::size_t i = 0; i != 20; ++i) {
+            auto each = got.get(i);
+            EXPECT_EQ(each.has_value(), i == 17);
+            EXPECT_EQ(each ? *each : each.returned(), i == 17 ? 7 : 1);
+        }
+        auto late = co_await when_any_from(
+            std::vector{1, 2}, [&](int by, auto stop) { return sleep_for(by * 3ns, stop); }, 1ns);
+        EXPECT_EQ(late.index(), when_any_npos);
+        EXPECT_FALSE(late.get(0) || late.get(1));
+        auto stopped = co_await when_any_from(
+            std::vector{1}, [&](int /*one*/, std::stop_token stop) { return ex.exchange(1, stop); },
+            outer.get_token());
+        EXPECT_EQ(stopped.get(0).error(), exchange_errc::cancelled);
+        try {
+            co_await when_any_from(std::vector<int>(),
+                                   [](int /*none*/, auto stop) { return sleep_for(1ns, stop); });
+        } catch (const std::invalid_argument&) {
+            thrown = true;
+        }
+        ++done;
+    };
+    loop->spawn(body());
+    loop->run_until_idle();
+    EXPECT_EQ(*all[17].try_exchange(7), 1);
+    loop->run_until_idle();
+    loop.advance(1ns);
+    EXPECT_EQ(done, 0);
+    outer.request_stop();
+    loop->run_until_idle();
+    EXPECT_TRUE(thrown);
+    EXPECT_EQ(done, 1);
 }
 
 TEST_F(WhenAny, PassesAnOuterStopOn) {

@@ -51,6 +51,67 @@ namespace net = tryst::test::net;
 
 class AsioComposition : public composition_test {};
 
+/// The contexts of the events of a selection: its timers are those of the context.
+template <class Context>
+void end_selections_by_their_events(Context& context) {
+    tryst::synchronous_channel<int> ch;
+    std::stop_source source;
+    std::promise<void> timed;
+    std::promise<void> sent;
+    std::promise<void> stopped;
+    net::co_spawn(
+        context,
+        [&]() -> net::awaitable<void> {
+            auto first = co_await wait(tryst::select(ch.receive(), tryst::sleep_for(2ms), 1h));
+            EXPECT_EQ(first.index(), 1U);
+            timed.set_value();
+            auto second = co_await wait(tryst::select(tryst::sleep_for(1h), ch.receive()));
+            EXPECT_EQ(second.template get<1>(), 7);
+            sent.set_value();
+            auto third =
+                co_await wait(tryst::select(ch.receive(), tryst::stopped(source.get_token())));
+            EXPECT_EQ(third.index(), 1U);
+            stopped.set_value();
+        },
+        net::detached);
+    timed.get_future().wait();
+    EXPECT_TRUE(tryst::sync_wait(ch.send(7)));
+    sent.get_future().wait();
+    source.request_stop();
+    stopped.get_future().wait();
+}
+
+TEST(AsioSelection, EndsByItsEvents) {
+    net::io_context context;
+    auto work = net::make_work_guard(context);
+    std::thread runner([&] { context.run(); });
+    end_selections_by_their_events(context);
+    work.reset();
+    runner.join();
+    net::thread_pool pool(2);
+    end_selections_by_their_events(pool);
+    pool.join();
+}
+
+/// A context may end while a selection waits for its events.
+TEST(AsioSelection, MayEndWithItsContext) {
+    tryst::synchronous_channel<int> ch;
+    std::stop_source source;
+    {
+        net::io_context context;
+        net::co_spawn(
+            context,
+            [&]() -> net::awaitable<void> {
+                co_await wait(tryst::select(ch.receive(), tryst::sleep_for(1h),
+                                            tryst::stopped(source.get_token())));
+            },
+            net::detached);
+        context.poll();
+    }
+    source.request_stop();
+    EXPECT_FALSE(ch.try_send(1));
+}
+
 TEST_F(AsioComposition, OrEndsWithAWaitAndCancelsTheTimer) {
     auto work = [&]() -> net::awaitable<void> {
         auto which = co_await (wait(ex.exchange(item(1))) || never.async_wait(net::use_awaitable));

@@ -79,7 +79,7 @@ protected:
             on_shutdown();
             return;
         }
-        if constexpr (std::remove_reference_t<decltype(derived().core())>::is_timed) {
+        if constexpr (std::remove_reference_t<decltype(derived().core())>::needs_timers) {
             has_timers_ = found.timers().prepare();
         }
         this->is_direct = derived().queue().is_direct();

@@ -113,6 +113,17 @@ public:
         return false;
     }
 
+    /// As above, for the commitment of `q`. Also withdraws the waiters of a parked owner, so that
+    /// other parties do not claim stale waiters until it runs.
+    static bool complete_case(waiter& q, outcome how, commit_result committed) noexcept {
+        commitment& its = of(q);
+        const bool suspended = its.complete(q, how, committed);
+        if (suspended && its.leave_parked != nullptr) {
+            its.leave_parked(its);
+        }
+        return suspended;
+    }
+
     /// Tells the owner that the item and the outcome of `q` are in place. The caller must not touch
     /// the selection any more.
     void deliver(waiter& q) noexcept {
@@ -205,9 +216,8 @@ public:
     /// Why no case takes place. Precondition: it is decided, and `decided()` is null.
     outcome reason() const noexcept { return static_cast<outcome>(peek()); }
 
-    /// Withdraws the waiters of all other cases, or waits until they are handed back. A partner may
-    /// call it for a parked owner, so that other parties do not claim stale waiters until the owner
-    /// runs. Null if there may be many cases.
+    /// Withdraws the waiters of all other cases, or waits until they are handed back. Null if there
+    /// may be many cases.
     void (*leave_parked)(commitment&) noexcept = nullptr;
 
 protected:

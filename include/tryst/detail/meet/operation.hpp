@@ -62,6 +62,7 @@ public:
     using result = typename Side::result;
     using protocol = typename Side::protocol;
     using limits_type = Limits;
+    static constexpr bool needs_timers = Limits::timed;
     template <class Other>
     using with_limits = operation<Side, Other>;
 

@@ -16,6 +16,7 @@
 
 #include <cassert>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 namespace tryst::detail {
@@ -56,6 +57,7 @@ class selection : private commitment, private pending<selection<Cases, Limits>, 
 public:
     using result = typename Cases::result;
     using limits_type = Limits;
+    static constexpr bool needs_timers = Limits::timed || Cases::needs_timers;
     template <class Other>
     using with_limits = selection<Cases, Other>;
 
@@ -122,7 +124,7 @@ public:
         if (at_ != stage::finished) {
             const bool has_waited = at_ != stage::created;
             base::end_limits();
-            leave_lists();
+            leave_all();
             if (has_waited) {
                 end_wait(decided() != nullptr ? outcome::not_selected : reason());
             }
@@ -160,7 +162,8 @@ public:
 
     template <class /*Party*/>
     arrival begin(executor_ref on, bool spent) noexcept {
-        if ((spent && base::ends_overdue({})) || try_match() || base::ends_at_once({})) {
+        if ((spent && base::ends_overdue({})) || try_match() || base::ends_at_once({}) ||
+            (Cases::needs_timers && base::ends_untimed(on))) {
             return arrival::completed;
         }
         cases_.for_each([&](waiter& each) { each.executor = on; });
@@ -179,6 +182,7 @@ public:
     bool is_complete() const noexcept { return is_settled(); }
 
     bool park() noexcept {
+        start_events();
         base::start_stop();
         return park_now();
     }
@@ -214,8 +218,9 @@ private:
         if (base::ends_at_once(on) || base::ends_untimed(on)) {
             return false;
         }
-        const bool limits_begin_later = on && base::can_be_limited();
-        const bool no_limits = !base::can_be_limited() && !cancellable;
+        const bool can_be_limited = base::can_be_limited() || Cases::has_events;
+        const bool limits_begin_later = on && can_be_limited;
+        const bool no_limits = !can_be_limited && !cancellable;
         if (register_cases()) {
             return false;
         }
@@ -230,8 +235,7 @@ private:
             on.post(&cases_.first());
             return true;
         }
-        base::start_limits();
-        return park_now();
+        return start_limits_and_park();
     }
 
     bool sees_close() noexcept {
@@ -256,7 +260,7 @@ private:
                 detail::yield_until([&] { return on.retract(&won); });
             }
         }
-        leave_lists();
+        leave_all();
         end_wait(outcome::cancelled);
     }
 
@@ -294,11 +298,40 @@ private:
         return true;
     }
 
+    /// Puts the events and the limits into force.
+    /// @returns as `park_now`.
+    bool start_limits_and_park() noexcept {
+        start_events();
+        base::start_limits();
+        return park_now();
+    }
+
+    void start_events() noexcept {
+        cases_.for_each([](auto& each) {
+            if constexpr (std::remove_reference_t<decltype(each)>::is_event) {
+                each.start();
+            }
+        });
+    }
+
+    /// May be called by a partner.
     void leave_lists() noexcept {
         waiter* const won = decided();
         cases_.for_each([&](auto& each) {
-            if (&each != won) {
-                each.leave();
+            if constexpr (!std::remove_reference_t<decltype(each)>::is_event) {
+                if (&each != won) {
+                    each.leave();
+                }
+            }
+        });
+    }
+
+    /// On the owner's executor, where its timers must be disarmed.
+    void leave_all() noexcept {
+        leave_lists();
+        cases_.for_each([](auto& each) {
+            if constexpr (std::remove_reference_t<decltype(each)>::is_event) {
+                each.end();
             }
         });
     }
@@ -335,8 +368,7 @@ private:
             return false;
         }
         cases_.first().run = Done;
-        base::start_limits();
-        return park_now();
+        return start_limits_and_park();
     }
 
     Cases cases_;

@@ -6,6 +6,7 @@
 
 #include <tryst/detail/meet/awaitable_operation.hpp>
 #include <tryst/detail/meet/commitment.hpp>
+#include <tryst/detail/meet/event_case.hpp>
 #include <tryst/detail/meet/operation.hpp>
 #include <tryst/detail/meet/poll_order.hpp>
 #include <tryst/detail/meet/waiter.hpp>
@@ -21,21 +22,32 @@
 #include <memory>
 #include <numeric>
 #include <ranges>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 namespace tryst::detail {
 
+/// What `case_if` returns: an exchange that has not begun, and whether it takes part.
+template <class Side>
+struct conditional_case {
+    exchange_proposal<Side> made;
+    bool enabled;
+};
+
 /// One case: an exchange that takes place only if its selection decides for it.
 template <class Side>
 class selection_case : public Side::waiter {
 public:
     using result_type = typename Side::result;
+    static constexpr bool is_event = false;
 
     /// Takes the item and the place of an exchange that has not begun.
     explicit selection_case(operation<Side, limits<false>>&& given) noexcept
         : selection_case(&given.where(), given.take_item()) {}
+    explicit selection_case(conditional_case<Side>&& given) noexcept
+        : selection_case(given.enabled ? given.made.with : nullptr, std::move(given.made.item)) {}
 
     /// Takes the item and the place of a case that has not begun, or copies them.
     selection_case(selection_case&& other) noexcept
@@ -46,13 +58,17 @@ public:
                                               const_cast<selection_case&>(other).own()))) {}
     selection_case& operator=(const selection_case&) = delete;
 
-    /// Identifies the exchanger.
+    /// Identifies the exchanger; null if the case takes no part.
     const void* where() const noexcept { return protocol_; }
 
-    bool is_closed() const noexcept { return protocol_->is_closed(); }
+    bool is_closed() const noexcept { return protocol_ != nullptr && protocol_->is_closed(); }
 
-    bool try_match() noexcept { return protocol_->try_match_in_list(*this); }
-    bool try_match_all() noexcept { return protocol_->try_match_all(*this); }
+    bool try_match() noexcept {
+        return protocol_ != nullptr && protocol_->try_match_in_list(*this);
+    }
+    bool try_match_all() noexcept {
+        return protocol_ != nullptr && protocol_->try_match_all(*this);
+    }
 
     /// Claims a partner, or waits in the wait list.
     /// @returns whether the case is decided.
@@ -97,16 +113,29 @@ private:
         this->kind = waiter::kind_type::selecting;
     }
 
-    typename Side::protocol* protocol_;
+    typename Side::protocol* protocol_; ///< Null if the case takes no part.
 };
 
+/// What a case is made of: an operation or an event.
+template <class Given>
+auto& proposed_case(Given& given) noexcept {
+    if constexpr (requires { operation_access::of(given); }) {
+        return operation_access::of(given);
+    } else {
+        return given;
+    }
+}
+
 /// Cases that are known at compile time.
-template <class... Sides>
+template <class... Cases>
 class case_tuple {
 public:
-    using result = select_result<typename Sides::result...>;
+    using result = select_result<typename Cases::result_type...>;
+    static constexpr bool has_events = (Cases::is_event || ...);
+    static constexpr bool needs_timers = (is_time_case<Cases> || ...);
 
-    explicit case_tuple(std::tuple<operation<Sides, limits<false>>&...> given) noexcept
+    template <class... Given>
+    explicit case_tuple(std::tuple<Given&...> given) noexcept
         : cases_(std::apply([](auto&... each) { return std::forward_as_tuple(std::move(each)...); },
                             given)) {
         assert(is_on_one_side_each() &&
@@ -114,23 +143,23 @@ public:
     }
 
     /// Whether a completer may leave the lists for a parked owner, because it takes little time.
-    static constexpr bool is_small = sizeof...(Sides) <= held_cases;
+    static constexpr bool is_small = sizeof...(Cases) <= held_cases;
 
-    static constexpr std::size_t size() noexcept { return sizeof...(Sides); }
+    static constexpr std::size_t size() noexcept { return sizeof...(Cases); }
     waiter& first() noexcept { return std::get<0>(cases_); }
 
     /// The numbers of all cases.
     static constexpr auto numbers() noexcept {
         return []<std::size_t... I>(std::index_sequence<I...>) {
             return std::array{static_cast<std::uint8_t>(I)...};
-        }(std::index_sequence_for<Sides...>());
+        }(std::index_sequence_for<Cases...>());
     }
 
     /// Calls `f` with case `i`. @returns what `f` returns.
     template <class F>
     bool visit(std::size_t i, F& f) {
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            if constexpr (sizeof...(Sides) <= 4) {
+            if constexpr (sizeof...(Cases) <= 4) {
                 return ((i == I && f(std::get<I>(cases_))) || ...);
             } else {
                 using call = bool (*)(case_tuple&, F&);
@@ -139,7 +168,7 @@ public:
                 }...};
                 return calls[i](*this, f);
             }
-        }(std::index_sequence_for<Sides...>());
+        }(std::index_sequence_for<Cases...>());
     }
 
     template <class F>
@@ -151,7 +180,7 @@ public:
     /// @returns whether it did.
     template <class F>
     bool register_each(poll_order polled, F& f) {
-        std::array<const void*, sizeof...(Sides)> where;
+        std::array<const void*, sizeof...(Cases)> where;
         std::size_t i = 0;
         for_each([&](auto& each) { where[i++] = each.where(); });
         if (std::ranges::adjacent_find(where, std::greater_equal<>()) == where.end()) {
@@ -177,7 +206,7 @@ public:
     }
 
 private:
-    static_assert(sizeof...(Sides) <= 255,
+    static_assert(sizeof...(Cases) <= 255,
                   "tryst: a select has at most 255 cases; use select_from");
 
     /// Whether no exchanger has cases on both of its sides. For an assertion.
@@ -191,17 +220,17 @@ private:
             cases_);
         std::ranges::sort(places, std::less<>(), &place::where);
         return std::ranges::adjacent_find(places, [](const place& a, const place& b) {
-                   return a.where == b.where && a.side != b.side;
+                   return a.where == b.where && a.side != b.side && a.where != nullptr;
                }) == places.end();
     }
 
-    std::tuple<selection_case<Sides>...> cases_;
+    std::tuple<Cases...> cases_;
 };
 
 /// Cases of one type, and so of one side, as many as a range has elements.
-template <class Side>
+template <class Case>
 class case_array {
-    using element = selection_case<Side>;
+    using element = Case;
 
 public:
     using result = select_from_result<case_array>;
@@ -219,12 +248,14 @@ public:
         for (auto&& each : range) {
             auto given = std::invoke(make, std::forward<decltype(each)>(each));
             std::construct_at(cases_.get() + cases_.get_deleter().made,
-                              std::move(operation_access::of(given)));
+                              std::move(detail::proposed_case(given)));
             ++cases_.get_deleter().made;
         }
     }
 
     static constexpr bool is_small = false;
+    static constexpr bool has_events = Case::is_event;
+    static constexpr bool needs_timers = is_time_case<Case>;
 
     std::size_t size() const noexcept { return order_.size(); }
     waiter& first() noexcept { return cases_.get()[0]; }
@@ -251,6 +282,11 @@ public:
                            [&](std::size_t of) { return visit(of, f); });
     }
 
+    std::error_code error_of(std::size_t selected, outcome lost) const noexcept {
+        const outcome how = selected == select_npos ? lost : cases_.get()[selected].result;
+        return how == outcome::exchanged ? std::error_code()
+                                         : make_error_code(static_cast<exchange_errc>(how));
+    }
     result_type take_result_of(std::size_t i, outcome lost) noexcept {
         return cases_.get()[i].take_result(lost);
     }

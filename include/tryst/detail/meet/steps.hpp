@@ -351,7 +351,7 @@ protected:
             observer_.ended(*now.party, now.how);
         }
         return now.party->kind == waiter::kind_type::selecting
-                   ? complete_case(*now.party, now.how, now.committed)
+                   ? commitment::complete_case(*now.party, now.how, now.committed)
                    : complete_in_list(*now.party, now.how);
     }
 
@@ -389,20 +389,8 @@ private:
         }
         swap_items(w, q);
         set_own_outcome(w, outcome::exchanged);
-        end_swap(complete_case(q, outcome::exchanged, committed), q, moving);
+        end_swap(commitment::complete_case(q, outcome::exchanged, committed), q, moving);
         return true;
-    }
-
-    /// Completes `q`, a waiter of a selection that has been decided for it. @returns as
-    /// `complete_in_arena`.
-    static bool complete_case(waiter& q, outcome how,
-                              commitment::commit_result committed) noexcept {
-        commitment& its = commitment::of(q);
-        const bool suspended = its.complete(q, how, committed);
-        if (suspended && its.leave_parked != nullptr) {
-            its.leave_parked(its);
-        }
-        return suspended;
     }
 
     /// All items change hands here.

@@ -54,7 +54,7 @@ struct given_time<true> {
 
 /// The stop token and the deadline of an operation, and later its stop callback and timer.
 ///
-/// @tparam Derived  the operation. It has `wait_stage()`, `wait_executor()`, and
+/// @tparam Derived  the operation. It has `wait_stage()`, `wait_executor()`, `needs_timers`, and
 ///   `cancel(by_deadline)`, which a stop or the deadline calls.
 template <class Derived, class Limits>
 class wait_limits : private std::conditional_t<Limits::timed, timer_node, no_deadline> {
@@ -150,7 +150,7 @@ protected:
     /// offer. (The turn after which the deadline comes into force is one of the executor's. An
     /// executor of one operation says by `has_timers` whether it could make them.)
     static bool can_be_timed([[maybe_unused]] executor_ref on) noexcept {
-        if constexpr (Limits::timed) {
+        if constexpr (Derived::needs_timers) {
             return (on.keeps_timers() && !on.is_temporary()) || on.has_timers() ||
                    timer_thread::instance().prepare();
         }
