@@ -92,9 +92,13 @@ public:
     auto& get(std::size_t i) noexcept {
         static_assert(detail::all_same<Results...>,
                       "tryst: get(i) needs cases with results of one type; otherwise use visit");
-        assert(i < sizeof...(Results) &&
-               "tryst: there is no such case; check the selection's result");
-        return *std::apply([i](auto&... each) { return std::array{&each...}[i]; }, results_);
+        if constexpr (detail::all_same<Results...>) {
+            assert(i < sizeof...(Results) &&
+                   "tryst: there is no such case; check the selection's result");
+            return *std::apply([i](auto&... each) { return std::array{&each...}[i]; }, results_);
+        } else {
+            return get<0>();
+        }
     }
 
     /// Why no case took place: `cancelled`, `timed_out`, `no_partner` or `out_of_memory`. If one

@@ -11,14 +11,16 @@ void serve(const request& served, cache& with) {
 
 #include "docs/select.md/1"
 
+#include "docs/select.md/2"
+
 using jobs = tryst::synchronous_channel<request>;
 
 tryst::task<std::optional<request>> next_job(jobs& urgent, jobs& ordinary, std::stop_token stop) {
-#include "docs/select.md/2"
+#include "docs/select.md/3"
 }
 
 bool is_idle(jobs& urgent, jobs& ordinary) {
-#include "docs/select.md/3"
+#include "docs/select.md/4"
     if (got) {
         auto job = std::move(got).visit(std::identity());
         return !job; // closed
@@ -26,7 +28,7 @@ bool is_idle(jobs& urgent, jobs& ordinary) {
     return true; // no sender waits: get<0>().error() is no_partner
 }
 
-#include "docs/select.md/4"
+#include "docs/select.md/5"
 
 tryst::task<> send(jobs& to, request job) {
     auto sent = co_await to.send(std::move(job));
@@ -71,6 +73,26 @@ bool waits_for_a_job() {
     return idle && !none && job == "job" && !stopped;
 }
 
+/// Sends an item, waits for a beat, sends another, and quits.
+bool beats() {
+    tryst::run_loop loop;
+    jobs in;
+    std::vector<request> heard;
+    tryst::inplace_stop_source quit;
+    int count = 0;
+    const auto drive = [&]() -> tryst::task<> {
+        co_await send(in, "one");
+        co_await tryst::sleep_for(50ms);
+        co_await send(in, "two");
+        quit.request_stop();
+    };
+    const auto listen = [&]() -> tryst::task<> {
+        count = co_await beat(in, heard, quit.get_token());
+    };
+    loop.run(tryst::when_all(listen(), drive()));
+    return count >= 1 && heard == std::vector<request>{"one", "two"};
+}
+
 bool hears() {
     tryst::run_loop loop;
     jobs sources[2];
@@ -90,5 +112,5 @@ bool hears() {
 }
 
 int main() {
-    return works() && waits_for_a_job() && hears() ? 0 : 1;
+    return works() && waits_for_a_job() && beats() && hears() ? 0 : 1;
 }

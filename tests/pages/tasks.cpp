@@ -39,6 +39,17 @@ tryst::task<std::string> receive_or_compute(tryst::synchronous_channel<std::stri
     co_return item ? *std::move(item) : got.get<1>();
 }
 
+tryst::task<std::string> ask(std::string host, tryst::inplace_stop_token stop) {
+    const bool slow = host != "near";
+    const bool done = co_await tryst::sleep_for(slow ? 1h : 0h, stop);
+    co_return done ? host + " replied" : host + " was stopped";
+}
+
+tryst::task<std::string> ask_all(std::vector<std::string> hosts) {
+#include "docs/tasks.md/6"
+    co_return first.get(first.index());
+}
+
 } // namespace
 
 int main() {
@@ -52,4 +63,5 @@ int main() {
     tryst::sync_wait(both(texts));
     tryst::synchronous_channel<std::string> in;
     std::cout << tryst::sync_wait(receive_or_compute(in)) << '\n';
+    std::cout << tryst::sync_wait(ask_all({"far", "near"})) << '\n';
 }
