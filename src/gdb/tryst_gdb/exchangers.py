@@ -87,7 +87,8 @@ def exchangers_in(value: gdb.Value) -> list[Exchanger]:
         inner = exchanger_of(each)
         if inner is None and re.match(r"^tryst::detail::selection_case<", type_):
             held = each["protocol_"]
-            inner = Exchanger(int(held), plain(plain(held.type).target()))
+            if int(held) != 0:  # the case takes part
+                inner = Exchanger(int(held), plain(plain(held.type).target()))
         if inner is not None:
             all_found.setdefault(inner.protocol, inner)
     if not all_found:
