@@ -146,12 +146,12 @@ public:
 
     void start() noexcept {
         this->at = stage::stoppable;
-        std::construct_at(&callback_, token_, stop_request{this});
+        std::construct_at(&callback, token_, stop_request{this});
     }
 
     void end() noexcept {
         if (this->at != stage::created) {
-            std::destroy_at(&callback_);
+            std::destroy_at(&callback);
             this->at = stage::created;
         }
     }
@@ -164,7 +164,7 @@ private:
 
     StopToken token_;
     union {
-        typename callback_of<StopToken, stop_request>::type callback_;
+        typename callback_of<StopToken, stop_request>::type callback;
     };
 };
 
