@@ -9,6 +9,7 @@ export module tryst;
 export namespace tryst {
 
 using tryst::basic_run_loop;
+using tryst::case_if;
 using tryst::channel;
 using tryst::counted;
 using tryst::counters;
@@ -53,6 +54,7 @@ using tryst::sleep_for;
 using tryst::sleep_until;
 using tryst::statistics;
 using tryst::stoppable_token;
+using tryst::stopped;
 using tryst::sync_wait;
 using tryst::synchronous_channel;
 using tryst::task;
@@ -66,6 +68,8 @@ using tryst::wait_limit;
 using tryst::weighted;
 using tryst::when_all;
 using tryst::when_any;
+using tryst::when_any_from;
+using tryst::when_any_from_result;
 using tryst::when_any_npos;
 using tryst::when_any_result;
 

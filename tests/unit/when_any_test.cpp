@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <memory>
+#include <ranges>
 #include <stdexcept>
 #include <stop_token>
 #include <thread>
@@ -128,6 +129,8 @@ TEST_F(WhenAny, TakesTasksAndResultsOfAllKinds) {
 
 TEST_F(WhenAny, TakesARange) {
     std::vector<exchanger<int>> all(20);
+    std::vector<int> two{1, 2};
+    const std::vector<int> none;
     bool thrown = false;
     const auto body = [&]() -> task<> {
         auto got = co_await when_any_from(
@@ -141,15 +144,16 @@ TEST_F(WhenAny, TakesARange) {
             EXPECT_EQ(each ? *each : each.returned(), i == 17 ? 7 : 1);
         }
         auto late = co_await when_any_from(
-            std::vector{1, 2}, [&](int by, auto stop) { return sleep_for(by * 3ns, stop); }, 1ns);
+            std::move(two), [&](int by, auto stop) { return sleep_for(by * 3ns, stop); }, 1ns);
         EXPECT_EQ(late.index(), when_any_npos);
         EXPECT_FALSE(late.get(0) || late.get(1));
         auto stopped = co_await when_any_from(
-            std::vector{1}, [&](int /*one*/, std::stop_token stop) { return ex.exchange(1, stop); },
+            std::views::single(1),
+            [&](int /*one*/, std::stop_token stop) { return ex.exchange(1, stop); },
             outer.get_token());
         EXPECT_EQ(stopped.get(0).error(), exchange_errc::cancelled);
         try {
-            co_await when_any_from(std::vector<int>(),
+            co_await when_any_from(none,
                                    [](int /*none*/, auto stop) { return sleep_for(1ns, stop); });
         } catch (const std::invalid_argument&) {
             thrown = true;
