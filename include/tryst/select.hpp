@@ -102,6 +102,9 @@ inline constexpr bool is_partial_case = false;
 template <class Side, class Limits>
     requires(Side::waiter::side == detail::colour::red && Side::waiter::is_batch)
 inline constexpr bool is_partial_case<exchange_operation<Side, Limits>> = true;
+template <class Side>
+inline constexpr bool is_partial_case<conditional_case<Side>> =
+    is_partial_case<exchange_operation<Side, limits<false>>>;
 
 /// The side of an operation.
 template <class>
@@ -280,15 +283,14 @@ private:
 } // namespace detail
 
 /// A case that takes part only if `enabled`: `select(a.receive(), case_if(open, b.send(x)))`. If it
-/// takes no part, its result is that of a case that was not selected, with its own item.
+/// takes no part, its result is that of a case that was not selected, with its own item. If all
+/// cases take no part, the selection waits for its limits, or for ever.
 /// @returns  an argument for `select` and the like. It may be stored, and holds the item.
 /// @throws nothing.
 template <class Operation>
 [[nodiscard]] auto case_if(bool enabled, Operation&& operation) noexcept {
-    using side = detail::side_of<std::remove_cvref_t<Operation>>;
-    constexpr bool good = requires {
-        typename side::type;
-    } && detail::is_case<std::remove_cvref_t<Operation>> && !std::is_lvalue_reference_v<Operation>;
+    using side = detail::side_of<Operation>;
+    constexpr bool good = requires { typename side::type; } && detail::is_case<Operation>;
     static_assert(good, "tryst: case_if takes what exchange, red, blue, send and receive return, "
                         "without limits: case_if(open, b.receive())");
     if constexpr (good) {

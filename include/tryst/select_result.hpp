@@ -65,6 +65,20 @@ inline constexpr std::size_t select_npos = static_cast<std::size_t>(-1);
 /// @tparam Results  the `exchange_result` of each case, in the order of the arguments.
 template <class... Results>
 class [[nodiscard]] select_result {
+    template <class Self>
+    static auto& at(Self& self, std::size_t i) noexcept {
+        static_assert(detail::all_same<Results...>,
+                      "tryst: get(i) needs cases with results of one type; otherwise use visit");
+        if constexpr (detail::all_same<Results...>) {
+            assert(i < sizeof...(Results) &&
+                   "tryst: there is no such case; check the selection's result");
+            return *std::apply([i](auto&... each) { return std::array{&each...}[i]; },
+                               self.results_);
+        } else {
+            return std::get<0>(self.results_);
+        }
+    }
+
 public:
     /// The index of the case that took place, from 0; `select_npos` if there is none.
     std::size_t index() const noexcept { return index_; }
@@ -88,18 +102,12 @@ public:
     }
     /// @}
 
+    /// @{
     /// The result of case `i`, if all cases have results of one type.
-    auto& get(std::size_t i) noexcept {
-        static_assert(detail::all_same<Results...>,
-                      "tryst: get(i) needs cases with results of one type; otherwise use visit");
-        if constexpr (detail::all_same<Results...>) {
-            assert(i < sizeof...(Results) &&
-                   "tryst: there is no such case; check the selection's result");
-            return *std::apply([i](auto&... each) { return std::array{&each...}[i]; }, results_);
-        } else {
-            return get<0>();
-        }
-    }
+    auto& get(std::size_t i) & noexcept { return at(*this, i); }
+    const auto& get(std::size_t i) const& noexcept { return at(*this, i); }
+    auto&& get(std::size_t i) && noexcept { return std::move(at(*this, i)); }
+    /// @}
 
     /// Why no case took place: `cancelled`, `timed_out`, `no_partner` or `out_of_memory`. If one
     /// did, the error of its result: `closed` or none.

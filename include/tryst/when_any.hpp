@@ -267,7 +267,7 @@ struct any_factory {
                 },
                 limit...);
         } else {
-            return detail::right_type<task<when_any_result<>>>();
+            return detail::right_type<task<when_any_from_result<int>>>();
         }
     }
 

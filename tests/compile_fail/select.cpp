@@ -1,4 +1,5 @@
 // A selection takes over its cases, then come its limits. `visit` has one return type.
+#include <tryst/channel.hpp>
 #include <tryst/exchanger.hpp>
 #include <tryst/select.hpp>
 #include <tryst/synchronous_channel.hpp>
@@ -13,6 +14,7 @@ using namespace std::chrono_literals;
 
 void select(std::array<tryst::exchanger<int>, 2>& ex, tryst::synchronous_channel<int>& a,
             tryst::synchronous_channel<long>& b, std::stop_token stop) {
+    tryst::channel<int> batches(1);
     auto named = ex[0].exchange(1);
     const auto fixed = ex[0].exchange(1);
     const auto swap = [](auto& each) { return each.exchange(1); };
@@ -57,7 +59,9 @@ void select(std::array<tryst::exchanger<int>, 2>& ex, tryst::synchronous_channel
 #elif MISTAKE ==                                                                                   \
     18 // case_if takes what exchange, red, blue, send and receive return, without limits
     tryst::case_if(true, named);
-#elif MISTAKE == 19 // get\(i\) needs cases with results of one type; otherwise use visit
+#elif MISTAKE == 19 // send_all cannot be a case of select
+    static_cast<void>(tryst::select(tryst::case_if(true, batches.send_all({}))));
+#elif MISTAKE == 20 // get.i. needs cases with results of one type; otherwise use visit
     mixed.get(mixed.index());
 #else
     static_cast<void>(tryst::select(tryst::case_if(true, a.receive()), tryst::sleep_for(5ms),

@@ -622,7 +622,7 @@ def select() -> Iterator[Mutant]:
     yield mutant(selection, "a destroyed frame does not decide", "        if (!try_decide_none() && decided() != nullptr) {", "        if (decided() != nullptr) {")
     yield mutant(selection, "a destroyed frame leaves its offers", "            }\n        }\n        leave_all();\n        end_wait", "            }\n        }\n        end_wait")
     event = "detail/meet/event_case.hpp"
-    yield mutant(event, "an event does not commit", "commitment::of(*this).commit(*this);", "commitment::commit_result::parked;")
+    yield mutant(event, "an event does not commit", "its.commit(*this);", "commitment::commit_result::parked;")
     yield mutant(event, "an event does not post the owner", "            detail::post(*this);\n", "")
     yield mutant(event, "an event that has come waits", "        if (!derived().has_come()) {", "        if (true) {")
     yield mutant(selection, "a late event outlives its selection", "                each.end();\n", "")

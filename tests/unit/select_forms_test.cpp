@@ -103,6 +103,11 @@ TEST(SelectOfTimes, ATimeThatHasPassedComesAfterAPartnerThatWaits) {
         EXPECT_EQ(choose().index(), 0U);
         const auto sent = begin(loop, [&] { return ch.send(1); });
         EXPECT_EQ(choose().index(), 1U);
+        for (int i = 0; i != 20; ++i) { // whatever the order of the poll
+            channel<int> full(1);
+            EXPECT_TRUE(full.try_send(1));
+            EXPECT_EQ(try_select(sleep_until(past), full.receive(), sleep_for(0ms)).index(), 1U);
+        }
         EXPECT_EQ(try_select(sleep_until(past), ch.receive()).index(), 0U);
         EXPECT_EQ(try_select(sleep_for(1ms), ch.receive()).error(), exchange_errc::no_partner);
     }
@@ -126,6 +131,14 @@ TEST(SelectOfTimes, WaitsOnAThread) {
     std::thread sender([&] { EXPECT_TRUE(sync_wait(ch.send(3))); });
     EXPECT_EQ(sync_wait(select(sleep_for(1h), ch.receive())).get<1>(), 3);
     sender.join();
+}
+
+/// The time comes on the timer thread, which must not use the channel.
+TEST(SelectOfTimes, UsesAChannelOfOneThreadOnlyThere) {
+    channel<int, single_threaded> ch(1);
+    EXPECT_EQ(sync_wait(select(ch.receive(), sleep_for(1ms))).index(), 1U);
+    EXPECT_TRUE(ch.try_send(1)); // the receive has left
+    EXPECT_EQ(ch.size(), 1U);
 }
 
 // ---- Stops.
@@ -292,6 +305,8 @@ TEST(SelectResult, HasAnErrorOfItsOwn) {
     auto one = try_select(a.receive(), b.receive());
     EXPECT_FALSE(one.error());
     EXPECT_EQ(one.get(one.index()), 1);
+    EXPECT_EQ(std::as_const(one).get(1), 1);
+    EXPECT_EQ(std::move(one).get(0).error(), exchange_errc::not_selected);
     a.close();
     EXPECT_EQ(sync_wait(select(a.receive(), b.receive())).error(), exchange_errc::closed);
     std::vector<numbers*> from{&a};

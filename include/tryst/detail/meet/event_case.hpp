@@ -45,8 +45,6 @@ public:
         static_cast<commitment*>(owner)->decide(*this);
         return true;
     }
-    bool try_match_all() noexcept { return enlist(); }
-
     void end_wait(outcome /*lost*/) noexcept {}
 
     result_type take_result(outcome lost) noexcept {
@@ -59,11 +57,13 @@ protected:
     event_case() noexcept { kind = kind_type::selecting; }
     ~event_case() = default;
 
-    /// Called by the timer or the callback.
+    /// Called by the timer or the callback. Leaves no list, because a channel with
+    /// `single_threaded` is for its owner's thread.
     void come() noexcept {
-        const auto committed = commitment::of(*this).commit(*this);
+        commitment& its = commitment::of(*this);
+        const auto committed = its.commit(*this);
         if (committed != commitment::commit_result::stale &&
-            commitment::complete_case(*this, outcome::exchanged, committed)) {
+            its.complete(*this, outcome::exchanged, committed)) {
             detail::post(*this);
         }
     }
@@ -85,7 +85,9 @@ public:
     time_case& operator=(const time_case&) = delete;
     ~time_case() = default;
 
+    // Partners come first (`selection::takes_event`).
     static bool try_match() noexcept { return false; }
+    static bool try_match_all() noexcept { return false; }
 
     bool has_come() const noexcept {
         if constexpr (is_relative) {
@@ -141,6 +143,7 @@ public:
     ~stop_case() {}
 
     bool try_match() noexcept { return this->enlist(); }
+    bool try_match_all() noexcept { return this->enlist(); }
 
     bool has_come() const noexcept { return token_.stop_requested(); }
 

@@ -108,7 +108,7 @@ public:
     /// Polls all cases thoroughly.
     /// @param otherwise  why no case takes place, if no partner waits.
     void try_once(outcome otherwise) noexcept {
-        if (!poll([](auto& each) { return each.try_match_all(); })) {
+        if (!poll([](auto& each) { return each.try_match_all(); }) && !takes_event()) {
             decide_none(otherwise);
         }
     }
@@ -304,6 +304,17 @@ private:
         start_events();
         base::start_limits();
         return park_now();
+    }
+
+    /// Decides for an event that has come, if there is one.
+    bool takes_event() noexcept {
+        bool taken = false;
+        cases_.for_each([&](auto& each) {
+            if constexpr (std::remove_reference_t<decltype(each)>::is_event) {
+                taken = taken || each.enlist();
+            }
+        });
+        return taken;
     }
 
     void start_events() noexcept {
