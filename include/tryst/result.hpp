@@ -121,7 +121,7 @@ public:
     Own& own() noexcept { return *std::get_if<1>(&item_); }
 
 private:
-    [[no_unique_address]] std::variant<Theirs, Own> item_;
+    std::variant<Theirs, Own> item_;
 };
 template <class T>
 class either_item<T, T> {
@@ -133,7 +133,7 @@ public:
     T& own() noexcept { return item_; }
 
 private:
-    [[no_unique_address]] T item_;
+    T item_;
 };
 
 } // namespace detail
@@ -320,7 +320,7 @@ private:
         return item_.own();
     }
 
-    [[no_unique_address]] item item_; // the error is in its last bytes if they are unused
+    item item_;
     exchange_errc error_ = success;
 };
 

@@ -115,7 +115,7 @@ TEST(WaitMemory, IsAsLittleAsThePageSays) {
         detail::core_of<decltype(std::declval<tryst::synchronous_channel<long>&>().receive())>;
     using handler = net::executor_binder<void (*)(core::result), executor>;
     if (sizeof(void*) == 8) {
-        EXPECT_LE(sizeof(core::result), 16U);
+        EXPECT_LE(sizeof(core::result), 24U);
         EXPECT_LE(sizeof(core), 72U);
         EXPECT_LE(sizeof(detail::registered_executor), 80U);
         EXPECT_LE(sizeof(detail::operation_state<handler, core>), 300U);
