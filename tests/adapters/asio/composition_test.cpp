@@ -102,8 +102,9 @@ TEST(AsioSelection, MayEndWithItsContext) {
         net::co_spawn(
             context,
             [&]() -> net::awaitable<void> {
-                co_await wait(tryst::select(ch.receive(), tryst::sleep_for(1h),
-                                            tryst::stopped(source.get_token())));
+                const auto got = co_await wait(tryst::select(ch.receive(), tryst::sleep_for(1h),
+                                                             tryst::stopped(source.get_token())));
+                ADD_FAILURE() << got.index();
             },
             net::detached);
         context.poll();
