@@ -53,11 +53,9 @@ void select(std::array<tryst::exchanger<int>, 2>& ex, tryst::synchronous_channel
         std::move(got).visit([](const tryst::exchange_result<int, void>& r) { return *r; }));
 #elif MISTAKE == 16 // the limits belong to the selection, not to one of its cases
     static_cast<void>(tryst::select(a.receive(), tryst::sleep_for(5ms, stop)));
-#elif MISTAKE ==                                                                                   \
-    17 // case_if takes what exchange, red, blue, send and receive return, without limits
+#elif MISTAKE == 17 // case_if takes what exchange, .* return, without limits
     tryst::case_if(true, a.receive(5ms));
-#elif MISTAKE ==                                                                                   \
-    18 // case_if takes what exchange, red, blue, send and receive return, without limits
+#elif MISTAKE == 18 // case_if takes what exchange, .* return, without limits
     tryst::case_if(true, named);
 #elif MISTAKE == 19 // send_all cannot be a case of select
     static_cast<void>(tryst::select(tryst::case_if(true, batches.send_all({}))));

@@ -191,6 +191,8 @@ template <bool IsSmall>
 struct sized_cases : any_cases {
     using any_cases::any_cases;
     static constexpr bool is_small = IsSmall;
+    static constexpr bool has_events = false;
+    static constexpr bool needs_timers = false;
 };
 
 /// As `select_operation`.

@@ -153,8 +153,8 @@ TEST_F(WhenAny, TakesARange) {
             outer.get_token());
         EXPECT_EQ(stopped.get(0).error(), exchange_errc::cancelled);
         try {
-            co_await when_any_from(none,
-                                   [](int /*none*/, auto stop) { return sleep_for(1ns, stop); });
+            static_cast<void>(co_await when_any_from(
+                none, [](int /*none*/, auto stop) { return sleep_for(1ns, stop); }));
         } catch (const std::invalid_argument&) {
             thrown = true;
         }
