@@ -59,7 +59,7 @@ void select(std::array<tryst::exchanger<int>, 2>& ex, tryst::synchronous_channel
     tryst::case_if(true, named);
 #elif MISTAKE == 19 // send_all cannot be a case of select
     static_cast<void>(tryst::select(tryst::case_if(true, batches.send_all({}))));
-#elif MISTAKE == 20 // get.i. needs cases with results of one type; otherwise use visit
+#elif MISTAKE == 20 // get.i. needs cases with results of one type
     mixed.get(mixed.index());
 #else
     static_cast<void>(tryst::select(tryst::case_if(true, a.receive()), tryst::sleep_for(5ms),
