@@ -284,7 +284,7 @@ private:
 
 /// A case that takes part only if `enabled`: `select(a.receive(), case_if(open, b.send(x)))`. If it
 /// takes no part, its result is that of a case that was not selected, with its own item. If all
-/// cases take no part, the selection waits for its limits, or for ever.
+/// cases take no part, the selection waits for its limits, or forever.
 /// @returns  an argument for `select` and the like. It may be stored, and holds the item.
 /// @throws nothing.
 template <class Operation>

@@ -293,6 +293,22 @@ TEST(CaseIf, WorksForCasesKnownAtRunTime) {
     }
 }
 
+/// The partner, on another thread, must not use the other case's channel.
+TEST(SelectOfChannelsOfOneThread, MayMeetAnotherThreadElsewhere) {
+    for (int i = 0; i != 20; ++i) {
+        channel<int, single_threaded> own(0);
+        numbers shared;
+        run_loop loop;
+        std::thread other([&] { EXPECT_TRUE(sync_wait(shared.send(1))); });
+        loop.run([](auto& mine, auto& theirs) -> task<> {
+            auto got = co_await select(mine.receive(), theirs.receive());
+            EXPECT_EQ(got.index(), 1U);
+            EXPECT_FALSE(mine.try_send(2)); // the receive has left
+        }(own, shared));
+        other.join();
+    }
+}
+
 // ---- Results.
 
 TEST(SelectResult, HasAnErrorOfItsOwn) {

@@ -33,6 +33,7 @@ public:
     using result_type = exchange_result<void, void>;
     static constexpr colour side = colour::none;
     static constexpr bool is_event = true;
+    static constexpr bool is_shared = false; ///< It leaves no list.
 
     const void* where() const noexcept { return this; }
     static bool is_closed() noexcept { return false; }

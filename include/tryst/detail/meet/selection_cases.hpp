@@ -42,6 +42,7 @@ class selection_case : public Side::waiter {
 public:
     using result_type = typename Side::result;
     static constexpr bool is_event = false;
+    static constexpr bool is_shared = Side::protocol::is_shared;
 
     /// Takes the item and the place of an exchange that has not begun.
     explicit selection_case(operation<Side, limits<false>>&& given) noexcept
@@ -142,8 +143,11 @@ public:
                "tryst: a selection must not be on both sides of one exchanger");
     }
 
-    /// Whether a completer may leave the lists for a parked owner, because it takes little time.
-    static constexpr bool is_small = sizeof...(Cases) <= held_cases;
+    /// Whether a completer may leave the lists for a parked owner: it takes little time, and no
+    /// list is of one thread while another may bring the completer.
+    static constexpr bool is_small =
+        sizeof...(Cases) <= held_cases &&
+        !((Cases::is_shared || ...) && ((!Cases::is_shared && !Cases::is_event) || ...));
 
     static constexpr std::size_t size() noexcept { return sizeof...(Cases); }
     waiter& first() noexcept { return std::get<0>(cases_); }

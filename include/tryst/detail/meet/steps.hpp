@@ -78,6 +78,9 @@ public:
     steps(const steps&) = delete;
     steps& operator=(const steps&) = delete;
 
+    /// Whether several threads may use it.
+    static constexpr bool is_shared = !requires { requires !Arena::list_type::is_shared; };
+
     bool is_closed() const noexcept { return arena_.list().is_closed(); }
 
     const char* name() const noexcept { return name_; }
@@ -140,10 +143,10 @@ public:
     /// See protocol.hpp.
     template <class W>
     void withdraw(W& w, outcome why) noexcept {
-        if constexpr (requires { requires !Arena::list_type::is_shared; }) {
-            withdraw_from_list(w, why); // if it is not there, it is complete
-        } else {
+        if constexpr (is_shared) {
             withdraw_by(w, [&] { return withdraw_from_list(w, why); });
+        } else {
+            withdraw_from_list(w, why); // if it is not there, it is complete
         }
     }
 
