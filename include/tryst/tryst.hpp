@@ -4,6 +4,8 @@
 /// Standard library only.
 #pragma once
 
+#include <tryst/case_set.hpp>
+#include <tryst/case_set_result.hpp>
 #include <tryst/channel.hpp>
 #include <tryst/exchanger.hpp>
 #include <tryst/executor.hpp>

@@ -99,6 +99,7 @@ public:
         arena_.list().open(limit, arena_);
     }
     ~protocol() {
+        base::cases().end();
         static_cast<void>(close_and_take());
         arena_.drain();
     }

@@ -55,6 +55,7 @@ public:
     enum class commit_result : std::uint8_t {
         held, ///< The selection is being registered: try again later.
         stale, ///< Another case has been decided, or none.
+        away, ///< Of a set only: its owner is between two rounds. Hand the waiter back.
         awake, ///< The waiter is decided. Its owner runs: the completer must `deliver`.
         parked, ///< The waiter is decided. Its owner is suspended: the completer must post it.
     };
@@ -75,7 +76,7 @@ public:
             if (result != commit_result::held) {
                 return result;
             }
-            wait_while_held();
+            await_open();
         }
     }
 
@@ -100,6 +101,13 @@ public:
                 return is_parked ? commit_result::parked : commit_result::awake;
             }
         }
+    }
+
+    /// Waits while the selection is held. Not inlined, because registrations are short.
+    [[gnu::noinline]] void await_open() const noexcept {
+        TRYST_TRACE(held_selection);
+        // Relaxed: `commit` acquires.
+        spin_until([this] { return word_.load(std::memory_order_relaxed) != held; });
     }
 
     /// Completes `q`, for which the caller has decided.
@@ -263,13 +271,6 @@ private:
         // [C4] release, pairs with [C1] and [C5]: as [C2]. Failure relaxed: `is_settled` acquires.
         return word_.compare_exchange_strong(seen, wanted, std::memory_order_release,
                                              std::memory_order_relaxed);
-    }
-
-    /// Not inlined, because registrations are short.
-    [[gnu::noinline]] void wait_while_held() const noexcept {
-        TRYST_TRACE(held_selection);
-        // Relaxed: `commit` acquires.
-        spin_until([this] { return word_.load(std::memory_order_relaxed) != held; });
     }
 
     atomic<word> word_{held};

@@ -60,6 +60,7 @@ class protocol<dual_stack, Observer> : public offers<basic_arena<dual_stack, 4>,
 public:
     using base::base;
     ~protocol() {
+        base::cases().end();
         close();
         arena_.drain();
     }

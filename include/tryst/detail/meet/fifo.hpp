@@ -30,6 +30,7 @@ class protocol<basic_dual_queue<CellBits>, Observer>
 public:
     using base::base;
     ~protocol() {
+        base::cases().end();
         close();
         arena_.drain();
     }

@@ -239,7 +239,7 @@ private:
         if (q == nullptr) {
             return {};
         }
-        const auto committed = q->kind == waiter::kind_type::selecting
+        const auto committed = needs_decision(*q)
                                    ? commitment::of(*q).commit(*q)
                                    : result::parked;
         if (committed == result::stale) {
@@ -268,6 +268,8 @@ class protocol<future_state<Rules>, Observer>
     friend base;
 
 public:
+    static constexpr bool ends_with_one = true; ///< Wait.
+
     protocol() noexcept : base(0) {}
     ~protocol() {
         if (!arena_.sever()) {

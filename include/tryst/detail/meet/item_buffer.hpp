@@ -10,6 +10,7 @@
 #include <tryst/detail/meet/item_queue.hpp>
 #include <tryst/detail/meet/item_requirements.hpp>
 #include <tryst/detail/meet/section_lock.hpp>
+#include <tryst/detail/meet/standing_word.hpp>
 #include <tryst/detail/meet/steps.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
@@ -402,15 +403,14 @@ public:
                 return end(progress::unfinished, partner, pinned);
             }
             if (receiver* const q = receivers_.front(); q != nullptr) {
-                const auto committed = decide(*q);
+                const auto committed = decide(receivers_, *q, seen);
                 if (committed == commit_result::held) {
-                    return progress::held;
+                    return yield(w, *q);
                 }
                 if (committed == commit_result::stale) {
-                    hand_back(receivers_, *q, seen);
                     continue;
                 }
-                receivers_.remove(*q);
+                take_out(receivers_, *q);
                 for (bool first = true; w.left != 0 && q->left != 0 && moved != items_per_section;
                      ++moved, first = false) {
                     seen.paired(w, w.left == 1);
@@ -449,15 +449,14 @@ public:
                 continue;
             }
             if (sender* const q = senders_.front(); q != nullptr) {
-                const auto committed = decide(*q);
+                const auto committed = decide(senders_, *q, seen);
                 if (committed == commit_result::held) {
                     if (!is_first(w)) {
                         break;
                     }
-                    return progress::held;
+                    return yield(w, *q);
                 }
                 if (committed == commit_result::stale) {
-                    hand_back(senders_, *q, seen);
                     continue;
                 }
                 seen.paired(w, is_first(w));
@@ -465,7 +464,7 @@ public:
                 receiver::take_into(w, *q->next);
                 q->advance();
                 if (q->left == 0) {
-                    senders_.remove(*q);
+                    take_out(senders_, *q);
                     seen.waited(*q);
                     const bool finished = w.left == 0;
                     partner = {q, outcome::exchanged, committed, finished && admits()};
@@ -659,9 +658,46 @@ private:
         }
     }
 
-    static commit_result decide(waiter& q) noexcept {
-        return q.kind == waiter::kind_type::selecting ? commitment::of(q).try_commit(q)
-                                                      : commit_result::parked;
+    /// Decides for `q`, the first party in `from`. Takes it out if it is one of several cases,
+    /// unless these are held. If it is stale, hands it back; then it must not be touched any more.
+    template <class List, class Party>
+    commit_result decide(List& from, Party& q, observer& seen) noexcept {
+        return needs_decision(q) ? decide_case(from, q, seen) : commit_result::parked;
+    }
+    template <class List, class Party>
+    [[gnu::noinline]] commit_result decide_case(List& from, Party& q, observer& seen) noexcept {
+        from.remove(q); // first, because the owner may end a case that was handed back
+        while (true) {
+            const auto result = detail::try_commit(q);
+            if (result == commit_result::held) {
+                from.push_front(q);
+            } else if (result == commit_result::stale) {
+                seen.ended(q, outcome::not_selected);
+                q.state.complete(*arena_); // its owner may be withdrawing it (I5)
+            } else if (result == commit_result::away) {
+                if (!detail::hand_back(q, seen)) {
+                    continue;
+                }
+                return commit_result::stale;
+            }
+            return result;
+        }
+    }
+
+    template <class List, class Party>
+    static void take_out(List& from, Party& q) noexcept {
+        if (q.is_linked()) {
+            from.remove(q);
+        }
+    }
+
+    /// Before `w` waits for `q`, whose cases are held.
+    template <class W>
+    static progress yield([[maybe_unused]] W& w, [[maybe_unused]] const waiter& q) noexcept {
+        if constexpr (requires { w.yield_to(q); }) {
+            w.yield_to(q);
+        }
+        return progress::held;
     }
 
     /// Moves all waiting parties to where their outcome will be `how`. Parties that come later are
@@ -671,27 +707,18 @@ private:
         senders_.move_to(dismissed_with(how).senders);
     }
 
-    /// Takes out `q`, which is stale. It must not be touched any more.
-    template <class List, class Party>
-    void hand_back(List& from, Party& q, observer& seen) noexcept {
-        from.remove(q);
-        seen.ended(q, outcome::not_selected);
-        q.state.complete(*arena_); // its owner may be withdrawing it (I5)
-    }
-
     /// Takes out the first party that is not stale.
     template <class List>
     choice take_out(List& from, outcome how, observer& seen) noexcept {
         while (auto* const q = from.front()) {
-            const auto committed = decide(*q);
+            const auto committed = decide(from, *q, seen);
             if (committed == commit_result::held) {
                 return {nullptr, how, committed, true};
             }
             if (committed != commit_result::stale) {
-                from.remove(*q);
+                take_out(from, *q);
                 return {q, how, committed};
             }
-            hand_back(from, *q, seen);
         }
         return {};
     }
@@ -705,18 +732,17 @@ private:
             if (moved == items_per_section) {
                 return {nullptr, outcome::exchanged, commit_result::parked, true};
             }
-            const auto committed = decide(q);
+            const auto committed = decide(senders_, q, seen);
             if (committed == commit_result::held) {
                 return {nullptr, outcome::exchanged, committed, true};
             }
             if (committed == commit_result::stale) {
-                hand_back(senders_, q, seen);
                 continue;
             }
             seen.count(counted_event::wait, q.left != 1);
             enter(q);
             if (q.left == 0) {
-                senders_.remove(q);
+                take_out(senders_, q);
                 seen.waited(q);
                 return {&q, outcome::exchanged, committed, admits()};
             }

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <tryst/detail/meet/commitment.hpp>
-#include <tryst/detail/meet/pending.hpp>
+#include <tryst/detail/meet/decided_wait.hpp>
 #include <tryst/detail/meet/poll_order.hpp>
 #include <tryst/detail/meet/steps.hpp>
 #include <tryst/detail/meet/wait_limits.hpp>
@@ -49,9 +49,10 @@ struct selection_proposal {
  * One waiter stands for the selection: the node of `first()` is posted for its check and by its
  * cancellers. A completer posts the node of the case that it decides. */
 template <class Cases, class Limits>
-class selection : private commitment, private pending<selection<Cases, Limits>, Limits> {
-    using base = pending<selection, Limits>;
+class selection : private commitment, private decided_wait<selection<Cases, Limits>, Limits> {
+    using base = decided_wait<selection, Limits>;
     friend base;
+    friend pending<selection, Limits>;
     friend wait_limits<selection, Limits>;
 
 public:
@@ -102,9 +103,6 @@ public:
         return poll([](auto& each) { return each.try_match(); });
     }
 
-    /// As `operation::prepare_start`.
-    bool prepare_start() noexcept { return try_match(); }
-
     /// Polls all cases thoroughly.
     /// @param otherwise  why no case takes place, if no partner waits.
     void try_once(outcome otherwise) noexcept {
@@ -114,6 +112,8 @@ public:
     }
 
     using base::abandon;
+    using base::cancel;
+    using base::prepare_start;
     using base::request_cancel;
     using base::run_node;
     using base::start;
@@ -128,14 +128,6 @@ public:
             if (has_waited) {
                 end_wait(decided() != nullptr ? outcome::not_selected : reason());
             }
-        }
-    }
-
-    /// As `operation::cancel`.
-    void cancel(bool by_deadline) noexcept {
-        if (request_stop(by_deadline)) {
-            TRYST_TRACE(stop, nullptr, &cases_.first());
-            detail::post(cases_.first());
         }
     }
 
@@ -160,32 +152,10 @@ public:
 
     // ---- The steps of a blocking wait (blocking_wait.hpp).
 
-    template <class /*Party*/>
-    arrival begin(executor_ref on, bool spent) noexcept {
-        if ((spent && base::ends_overdue({})) || try_match() || base::ends_at_once({}) ||
-            (Cases::needs_timers && base::ends_untimed(on))) {
-            return arrival::completed;
-        }
-        cases_.for_each([&](waiter& each) { each.executor = on; });
-        if (register_cases()) {
-            return arrival::completed;
-        }
-        open_or_park(false);
-        return arrival::waiting;
-    }
-
-    template <class /*Party*/>
-    arrival look_again() noexcept {
-        return is_settled() ? arrival::completed : arrival::waiting;
-    }
-
-    bool is_complete() const noexcept { return is_settled(); }
-
-    bool park() noexcept {
-        start_events();
-        base::start_stop();
-        return park_now();
-    }
+    using base::begin;
+    using base::is_complete;
+    using base::look_again;
+    using base::park;
 
     using base::is_timed;
     using base::take_token;
@@ -202,40 +172,20 @@ private:
     stage& wait_stage() noexcept { return at_; }
     executor_ref wait_executor() noexcept { return cases_.first().executor; }
 
+    commitment& word() noexcept { return *this; }
+    static constexpr bool has_events = Cases::has_events;
+
+    void set_executor(executor_ref on) noexcept {
+        cases_.for_each([on](waiter& each) { each.executor = on; });
+    }
+
     template <completion Done>
     void begin_on(executor_ref on, void* client) noexcept {
         client_ = client;
-        cases_.for_each([&](waiter& each) {
+        cases_.for_each([on](waiter& each) {
             each.executor = on;
             each.run = Done;
         });
-    }
-
-    /// As `start`, if there is a budget.
-    template <completion Done>
-    [[gnu::always_inline]] inline bool offer(bool cancellable) noexcept {
-        const executor_ref on = wait_executor();
-        if (base::ends_at_once(on) || base::ends_untimed(on)) {
-            return false;
-        }
-        const bool can_be_limited = base::can_be_limited() || Cases::has_events;
-        const bool limits_begin_later = on && can_be_limited;
-        const bool no_limits = !can_be_limited && !cancellable;
-        if (register_cases()) {
-            return false;
-        }
-        if (limits_begin_later) {
-            cases_.first().run = after_turn<Done>;
-        }
-        open_or_park(no_limits); // if it is parked, it must not be touched
-        if (no_limits) {
-            return true;
-        }
-        if (limits_begin_later) {
-            on.post(&cases_.first());
-            return true;
-        }
-        return start_limits_and_park();
     }
 
     bool sees_close() noexcept {
@@ -253,7 +203,7 @@ private:
         if (!try_decide_none() && decided() != nullptr) {
             waiter& won = *decided();
             if (!has_been_parked()) {
-                await_settled();
+                base::await_settled();
             } else if (!queued && !(on && on.retract(&won))) {
                 assert(on && "tryst: a coroutine without an executor was destroyed while it was "
                              "being resumed");
@@ -294,16 +244,8 @@ private:
         if (!cases_.register_each(order_, enlist)) {
             return false;
         }
-        await_settled();
+        base::await_settled();
         return true;
-    }
-
-    /// Puts the events and the limits into force.
-    /// @returns as `park_now`.
-    bool start_limits_and_park() noexcept {
-        start_events();
-        base::start_limits();
-        return park_now();
     }
 
     /// Decides for an event that has come, if there is one.
@@ -349,37 +291,6 @@ private:
 
     void end_wait(outcome lost) noexcept {
         cases_.for_each([lost](auto& each) { each.end_wait(lost); });
-    }
-
-    void await_settled() noexcept {
-        detail::spin_until([this] { return is_settled(); });
-    }
-
-    /// @returns whether it is suspended; if not, it is complete.
-    bool park_now() noexcept {
-        if (commitment::park()) {
-            return true;
-        }
-        await_settled();
-        return false;
-    }
-
-    template <completion Done>
-    static void after_turn(executor_node* node) noexcept {
-        if (!from(node).template end_turn<Done>()) {
-            Done(node);
-        }
-    }
-
-    /// Not inlined, because most partners come within the turn.
-    /// @returns whether the selection is pending.
-    template <completion Done>
-    [[gnu::noinline]] bool end_turn() noexcept {
-        if (is_settled()) {
-            return false;
-        }
-        cases_.first().run = Done;
-        return start_limits_and_park();
     }
 
     Cases cases_;

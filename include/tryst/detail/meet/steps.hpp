@@ -4,9 +4,11 @@
 /// Standard library only. Allocates in its constructor; only the constructor throws.
 #pragma once
 
+#include <tryst/detail/meet/case_registry.hpp>
 #include <tryst/detail/meet/commitment.hpp>
 #include <tryst/detail/meet/observer.hpp>
 #include <tryst/detail/meet/slot.hpp>
+#include <tryst/detail/meet/standing_word.hpp>
 #include <tryst/detail/meet/wait_list.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
@@ -86,6 +88,15 @@ public:
     const char* name() const noexcept { return name_; }
     void set_name(const char* name) noexcept { name_ = name; }
     statistics stats() const noexcept { return observer_.stats(); }
+
+    /// The cases of sets that are here.
+    object_cases& cases() noexcept { return cases_; }
+
+    /// Takes the waiter of a set's case out of the wait list, if it has not been claimed.
+    template <class W>
+    bool withdraw_case(W& w) noexcept {
+        return withdraw_from_list(w, outcome::not_selected);
+    }
 
     /// Ends the operation of `w`, which belongs to the caller and is in no slot, without an
     /// exchange.
@@ -353,14 +364,15 @@ protected:
         if (now.how != outcome::exchanged) {
             observer_.ended(*now.party, now.how);
         }
-        return now.party->kind == waiter::kind_type::selecting
-                   ? commitment::complete_case(*now.party, now.how, now.committed)
+        return needs_decision(*now.party)
+                   ? detail::complete_case(*now.party, now.how, now.committed)
                    : complete_in_list(*now.party, now.how);
     }
 
     // The rest uses the end of the arena's last cache line.
     [[no_unique_address]] Arena arena_;
     const char* name_ = "";
+    object_cases cases_;
     [[no_unique_address]] Observer observer_;
 
 private:
@@ -374,7 +386,7 @@ private:
     bool swap_in_list(W& w, waiter* claimed, slot* moving) noexcept {
         TRYST_TRACE(claim_in_wait_list, this, claimed);
         auto& q = static_cast<typename W::partner&>(*claimed);
-        if (q.kind == waiter::kind_type::selecting) {
+        if (needs_decision(q)) {
             return swap_with_case(w, q, moving);
         }
         swap_items(w, q);
@@ -383,16 +395,16 @@ private:
         return true;
     }
 
-    /// As above, for a waiter of a selection. Not inlined, because it is rarer.
+    /// As above, for one of several cases. Not inlined, because it is rarer.
     template <class W>
     [[gnu::noinline]] bool swap_with_case(W& w, typename W::partner& q, slot* moving) noexcept {
-        const auto committed = commit(q);
+        const auto committed = commit(q, &w);
         if (committed == commitment::commit_result::stale) {
             return false;
         }
         swap_items(w, q);
         set_own_outcome(w, outcome::exchanged);
-        end_swap(commitment::complete_case(q, outcome::exchanged, committed), q, moving);
+        end_swap(detail::complete_case(q, outcome::exchanged, committed), q, moving);
         return true;
     }
 
@@ -437,35 +449,51 @@ private:
         return suspended;
     }
 
-    /// Decides for `q`, a waiter of a selection that the caller has claimed. If it is stale, hands
-    /// it back; then the caller must not touch it any more.
-    commitment::commit_result commit(waiter& q) noexcept {
-        const auto result = commitment::of(q).commit(q);
-        if (result == commitment::commit_result::stale) {
-            observer_.ended(q, outcome::not_selected);
-            q.state.complete(arena_); // its owner may be withdrawing it (I5)
+    /// Decides for `q`, one of several cases, which the caller has claimed. Waits while they are
+    /// being registered. If it is stale, hands it back; then the caller must not touch it any more.
+    /// @param by  the caller's own waiter, if it has one.
+    template <class W = waiter>
+    commitment::commit_result commit(waiter& q, [[maybe_unused]] W* by = nullptr) noexcept {
+        using enum commitment::commit_result;
+        while (true) {
+            const auto result = detail::try_commit(q);
+            if (result == held) {
+                if constexpr (requires { by->yield_to(q); }) {
+                    by->yield_to(q);
+                }
+                detail::await_registration(q);
+            } else if (result == away) {
+                if (detail::hand_back(q, observer_)) {
+                    return stale;
+                }
+            } else {
+                if (result == stale) {
+                    observer_.ended(q, outcome::not_selected);
+                    q.state.complete(arena_); // its owner may be withdrawing it (I5)
+                }
+                return result;
+            }
         }
-        return result;
     }
 
-    /// Decides for `q`, which a close has claimed in the wait list, if it belongs to a selection. A
+    /// Decides for `q`, which a close has claimed in the wait list, if it is one of several cases. A
     /// closer must do so at once (I41): it may resume a party inline before it completes `q`.
     /// @returns whether `complete_closed` must follow; if not, `q` must not be touched any more.
     bool take_closed(waiter& q) noexcept {
-        if (q.kind != waiter::kind_type::selecting) {
+        if (!needs_decision(q)) {
             return true;
         }
         const auto committed = commit(q);
         if (committed != commitment::commit_result::stale) {
             observer_.ended(q, outcome::closed);
-            return commitment::of(q).complete(q, outcome::closed, committed);
+            return detail::complete_closed_case(q, committed);
         }
         return false;
     }
 
     /// Completes `q` after `take_closed`. @returns as `complete_in_arena`.
     bool complete_closed(waiter& q) noexcept {
-        if (q.kind == waiter::kind_type::selecting) {
+        if (needs_decision(q)) {
             return true;
         }
         observer_.ended(q, outcome::closed);

@@ -72,6 +72,7 @@ class protocol<single_slot, Observer> : public offers<basic_arena<single_slot>, 
 public:
     using base::base;
     ~protocol() {
+        base::cases().end();
         base::close();
         arena_.drain();
     }

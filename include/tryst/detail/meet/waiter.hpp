@@ -62,14 +62,21 @@ struct waiter : executor_node {
         stoppable, ///< A stop or a deadline may end the wait in slot 0.
         unstoppable, ///< Only a partner or a close can.
         selecting, ///< It waits for a case of a selection, which may be decided elsewhere.
+        standing, ///< It waits for a case of a set, and stays from one round to the next.
     };
     kind_type kind = kind_type::stoppable;
     stage at = stage::created;
     /// Where the latest offer is: `basic_arena::place` or `place_in_list`. A wait list may store a
     /// number of its own in the low 24 bits.
     std::uint32_t place = 0;
-    void* owner = nullptr; ///< The client of its operation, or the `commitment` of its selection.
+    /// The client of its operation, the `commitment` of its selection, or its `case_node`.
+    void* owner = nullptr;
 };
+
+/// Whether `q` is one of several cases: then its claimer must decide for it first (I41).
+inline bool needs_decision(const waiter& q) noexcept {
+    return q.kind >= waiter::kind_type::selecting;
+}
 
 /// Not inlined, so that it does not slow down a post.
 [[gnu::noinline]] inline void resume_inline(waiter& q) noexcept {

@@ -74,6 +74,13 @@ public:
         end_ = &element.following;
     }
 
+    void push_front(T& element) noexcept {
+        element.following = first_;
+        element.incoming = &first_;
+        (first_ != nullptr ? first_->incoming : end_) = &element.following;
+        first_ = &element;
+    }
+
     /// `element` may also be in a list that this queue was moved to.
     void remove(T& element) noexcept {
         if (end_ == &element.following) {

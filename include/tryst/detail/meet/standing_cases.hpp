@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The cases of a set, which stay in their wait lists, and one round of it.
+/// Standard library only. `standing_cases::add` allocates; the rest never allocates or throws.
+#pragma once
+
+#include <tryst/case_set_result.hpp>
+#include <tryst/detail/meet/case_registry.hpp>
+#include <tryst/detail/meet/decided_wait.hpp>
+#include <tryst/detail/meet/item_requirements.hpp>
+#include <tryst/detail/meet/standing_word.hpp>
+#include <tryst/detail/meet/steps.hpp>
+#include <tryst/detail/meet/wait_limits.hpp>
+#include <tryst/detail/meet/waiter.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/spin.hpp>
+#include <tryst/detail/platform/trace.hpp>
+#include <tryst/detail/run/linked_list.hpp>
+#include <tryst/executor.hpp>
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace tryst::detail {
+
+/// One case of a set.
+template <class Token, class Side>
+class standing_case : public case_node {
+    using protocol = typename Side::protocol;
+
+public:
+    using own = typename Side::own;
+    using result = typename Side::result;
+
+    static constexpr bool is_shared = protocol::is_shared;
+
+    /// Whether it can be offered again without a new item.
+    static constexpr bool renews_itself = std::is_same_v<own, nothing>;
+
+    standing_case(protocol& where, own&& item, Token&& given) noexcept
+        : token(std::move(given)), protocol_(&where) {
+        make_waiter(std::move(item));
+    }
+    standing_case(const standing_case&) = delete;
+    standing_case& operator=(const standing_case&) = delete;
+    ~standing_case() { std::destroy_at(std::addressof(waiting)); }
+
+    /// Prepares the case for another meeting.
+    void renew(own&& item) noexcept {
+        std::destroy_at(std::addressof(waiting));
+        make_waiter(std::move(item));
+    }
+
+    /// Claims a partner, or waits in the wait list.
+    /// @returns whether the case is decided.
+    bool enlist() noexcept {
+        if (registry->has_ended()) {
+            waiting.result = outcome::closed;
+            waiting.decide();
+            return true;
+        }
+        return protocol_->arrive(waiting, false) == arrival::completed;
+    }
+
+    /// Takes a waiter that is listed out, unless it has been claimed.
+    bool withdraw() noexcept { return protocol_->withdraw_case(waiting); }
+
+    void end_wait(outcome how) noexcept {
+        TRYST_TRACE(wait_end, std::addressof(waiting), static_cast<int>(how));
+        Side::observer::end_span(waiting, how);
+    }
+
+    result take_result() noexcept {
+        end_wait(waiting.result);
+        return Side::result_of(waiting);
+    }
+
+    Token token;
+
+private:
+    struct standing_waiter : Side::waiter {
+        explicit standing_waiter(own&& item) noexcept : Side::waiter(std::move(item)) {
+            this->kind = waiter::kind_type::standing;
+            this->run = post_owner;
+        }
+
+        /// The protocol calls these for the owner's own steps.
+        void decide() noexcept { standing_word::of(*this).decide(*this); }
+        void yield_to(const waiter& q) noexcept { standing_word::of(*this).yield_to(q); }
+
+        /// It has no executor, so that its completer calls this.
+        static void post_owner(executor_node* node) noexcept {
+            detail::post(standing_word::of(*static_cast<waiter*>(node)).node);
+        }
+    };
+
+    void make_waiter(own&& item) noexcept {
+        std::construct_at(std::addressof(waiting), std::move(item));
+        waiting.owner = static_cast<case_node*>(this);
+        self = std::addressof(waiting);
+    }
+
+    protocol* protocol_;
+    union {
+        standing_waiter waiting;
+    };
+};
+
+/// All cases of a set.
+template <class Token, class... Sides>
+class standing_cases {
+    template <class Side>
+    using case_of = standing_case<Token, Side>;
+    using first_case = case_of<std::tuple_element_t<0, std::tuple<Sides...>>>;
+
+public:
+    using result = case_set_result<Token, typename Sides::result...>;
+
+    standing_cases() = default;
+    standing_cases(const standing_cases&) = delete;
+    standing_cases& operator=(const standing_cases&) = delete;
+    ~standing_cases() {
+        assert(round_ == nullptr && "tryst: a case_set must outlive the call of next");
+        while (auto* const each = all_.front()) {
+            visit(*each->one, [this](auto& known) {
+                this->withdraw(known);
+                this->drop(known);
+            });
+        }
+    }
+
+    std::size_t size() const noexcept { return size_; }
+    standing_word& word() noexcept { return word_; }
+
+    /// @throws std::bad_alloc. Then nothing has been moved from.
+    template <class Side>
+    case_node& add(typename Side::protocol& where, typename Side::own&& item, Token&& token) {
+        assert_between_rounds();
+        case_registry& registry = where.cases().registry();
+        auto made = std::make_unique<case_of<Side>>(where, std::move(item), std::move(token));
+        made->set = &word_;
+        made->index = index_of<Side>();
+        registry.join(*made, Side::waiter::side);
+        made->owned.one = made.get();
+        all_.push_front(made->owned);
+        home_.push_back(*made);
+        ++size_;
+        ++armed_;
+        return *made.release();
+    }
+
+    /// @returns  what `next` would have returned for it, if it was decided in a round that was
+    ///   abandoned; `not_selected`, with its item; or nothing, if it is idle.
+    template <class Result>
+    std::optional<Result> remove(case_node& one) noexcept {
+        assert_between_rounds();
+        std::optional<Result> left;
+        visit(one, [&](auto& known) {
+            this->withdraw(known);
+            if (!one.is_idle) {
+                if (one.self->result == outcome::pending) {
+                    one.self->result = outcome::not_selected;
+                }
+                if constexpr (std::is_same_v<typename std::remove_reference_t<decltype(known)>::result, Result>) {
+                    left = known.take_result();
+                }
+            }
+            this->drop(known);
+        });
+        return left;
+    }
+
+    template <class Result, class Item>
+    void rearm(case_node& one, Item&& item) noexcept {
+        assert_between_rounds();
+        assert(one.is_idle && "tryst: the case has an item");
+        visit(one, [&](auto& known) {
+            using known_case = std::remove_reference_t<decltype(known)>;
+            if constexpr (std::is_same_v<typename known_case::result, Result>) {
+                known.renew(typename known_case::own(std::forward<Item>(item)));
+                known.is_idle = false;
+                home_.push_back(known);
+                ++armed_;
+            }
+        });
+    }
+
+    // ---- One round.
+
+    /// Offers all cases that are home.
+    /// @param by  identifies the round.
+    /// @returns whether the round is decided, or about to be.
+    bool register_cases(const void* by) noexcept {
+        assert_between_rounds();
+        if (has_kept()) {
+            return true;
+        }
+        round_ = by;
+        take_back(word_.begin());
+        if (armed_ == 0) {
+            word_.decide_none(outcome::no_partner);
+            return true;
+        }
+        for (std::size_t registered = 0; case_node* const one = home_.front(); ++registered) {
+            if (registered == held_cases) {
+                registered = 0;
+                if (!word_.reopen()) {
+                    return true;
+                }
+            }
+            home_.remove(*one); // before a party may hand it back
+            const bool decided = visit(*one, [](auto& known) { return known.enlist(); });
+            if (decided) {
+                return true;
+            }
+            take_back(word_.end_yield());
+        }
+        return false;
+    }
+
+    /// As above, but does not wait.
+    void try_once(const void* by, outcome otherwise) noexcept {
+        if (!register_cases(by)) {
+            word_.decide_none(otherwise);
+        }
+    }
+
+    /// After a decision, or if the round does not begin.
+    result take_result(outcome otherwise) noexcept {
+        waiter* const won = word_.decided();
+        if (won == nullptr) {
+            return result(static_cast<exchange_errc>(otherwise == outcome::pending ? word_.reason() : otherwise));
+        }
+        case_node& one = case_node::of(*won);
+        return visit(one, [&](auto& known) {
+            const bool is_closed = won->result == outcome::closed;
+            result taken(known, one.index, is_closed);
+            word_.forget();
+            if (is_closed) {
+                this->withdraw(known);
+                this->drop(known);
+            } else if constexpr (std::remove_reference_t<decltype(known)>::renews_itself) {
+                known.renew({});
+                home_.push_back(known);
+            } else {
+                known.is_idle = true;
+                --armed_;
+            }
+            return taken;
+        });
+    }
+
+    /// Whether a round that was abandoned has left a result.
+    bool has_kept() const noexcept { return round_ == nullptr && word_.decided() != nullptr; }
+
+    /// Ends the round. If a case was decided and its result was not taken, the next round gets it.
+    void end(const void* by) noexcept {
+        if (round_ == by) {
+            round_ = nullptr;
+        }
+    }
+
+private:
+    void assert_between_rounds() const noexcept {
+        assert(round_ == nullptr && "tryst: a case_set must not be used during a call of next");
+    }
+
+    template <class Side>
+    static constexpr std::uint8_t index_of() noexcept {
+        std::uint8_t i = 0;
+        static_cast<void>(((std::is_same_v<Side, Sides> || (++i, false)) || ...));
+        return i;
+    }
+
+    /// Calls `f` with the case as what it is. @returns what `f` returns.
+    template <class F>
+    auto visit(case_node& one, F f) {
+        if constexpr (sizeof...(Sides) == 1) {
+            return f(static_cast<first_case&>(one));
+        } else {
+            using call = std::invoke_result_t<F&, first_case&> (*)(case_node&, F&);
+            static constexpr call calls[] = {[](case_node& any, F& function) {
+                return function(static_cast<case_of<Sides>&>(any));
+            }...};
+            return calls[one.index](one, f);
+        }
+    }
+
+    /// Makes all cases that were handed back home.
+    void take_back(executor_node* first) noexcept {
+        while (first != nullptr) {
+            case_node& one = case_node::of(*static_cast<waiter*>(first));
+            first = first->next; // before the case is offered again
+            visit(one, [](auto& known) { known.end_wait(outcome::not_selected); });
+            home_.push_back(one);
+        }
+    }
+
+    /// Takes the case out of its object's list, or waits until it is handed back.
+    template <class Known>
+    void withdraw(Known& one) noexcept {
+        const bool is_settled = one.self->result != outcome::pending;
+        bool out = is_settled || one.is_linked();
+        one.registry->leave(one, [&] { out = out || one.withdraw(); });
+        if (!out) {
+            detail::spin_until([&] {
+                take_back(word_.take_handed_back());
+                return one.is_linked();
+            });
+        }
+    }
+
+    template <class Known>
+    void drop(Known& one) noexcept {
+        if (word_.decided() == one.self) {
+            word_.forget();
+        }
+        if (one.is_linked()) {
+            home_.remove(one);
+        }
+        all_.remove(one.owned);
+        --size_;
+        armed_ -= one.is_idle ? 0 : 1;
+        delete &one;
+    }
+
+    standing_word word_{(case_of<Sides>::is_shared || ...)};
+    linked_queue<case_node> home_; ///< To be offered in the next round, in this order.
+    linked_list<case_node::member> all_;
+    std::size_t size_ = 0;
+    std::size_t armed_ = 0; ///< How many are not idle.
+    const void* round_ = nullptr; ///< The one in progress.
+};
+
+/* A round
+ * Has the interface of an `operation`, so it has the same clients. */
+template <class Cases, class Limits>
+class case_set_round : private decided_wait<case_set_round<Cases, Limits>, Limits> {
+    using base = decided_wait<case_set_round, Limits>;
+    friend base;
+    friend pending<case_set_round, Limits>;
+    friend wait_limits<case_set_round, Limits>;
+
+public:
+    using result = typename Cases::result;
+    using limits_type = Limits;
+    static constexpr bool needs_timers = Limits::timed;
+    template <class Other>
+    using with_limits = case_set_round<Cases, Other>;
+    using proposal = Cases*;
+
+    /// @param limits  as in `operation`.
+    template <class... Limit>
+    explicit case_set_round(proposal of, Limit&&... limits) noexcept
+        : base(std::forward<Limit>(limits)...), cases_(of) {}
+    case_set_round(const case_set_round&) = delete;
+    case_set_round& operator=(const case_set_round&) = delete;
+    ~case_set_round() {
+        if (at_ != stage::finished) {
+            base::release();
+        }
+        cases_->end(this);
+    }
+
+    static void* client_of(executor_node* node) noexcept { return from(node).client_; }
+
+    bool try_match() noexcept {
+        assert(at_ == stage::created && "tryst: a call of next can be awaited only once");
+        if (cases_->has_kept()) {
+            return true;
+        }
+        if (base::stop_was_requested()) {
+            complete_own(outcome::cancelled);
+            return true;
+        }
+        return false;
+    }
+
+    void try_once(outcome otherwise) noexcept {
+        cases_->try_once(this, otherwise);
+        base::await_settled();
+    }
+
+    using base::abandon;
+    using base::begin;
+    using base::cancel;
+    using base::is_complete;
+    using base::is_timed;
+    using base::look_again;
+    using base::park;
+    using base::prepare_start;
+    using base::request_cancel;
+    using base::run_node;
+    using base::start;
+    using base::take_token;
+    using base::time_given;
+    using base::time_limit;
+
+    void finish() noexcept {
+        if (at_ != stage::finished) {
+            base::end_limits();
+        }
+    }
+
+    /// For a call that does not wait.
+    void try_now() noexcept {
+        if (!try_match()) {
+            try_once(outcome::no_partner);
+        }
+    }
+
+    proposal take_proposal() noexcept { return cases_; }
+
+    bool was_cancelled() const noexcept {
+        return word().decided() == nullptr &&
+               (lost_ == outcome::pending ? word().reason() : lost_) == outcome::cancelled;
+    }
+
+    result take_result() noexcept {
+        finish();
+        cases_->end(this);
+        return cases_->take_result(lost_);
+    }
+
+private:
+    static case_set_round& from(executor_node* node) noexcept {
+        return *static_cast<case_set_round*>(static_cast<waiter*>(node)->owner);
+    }
+
+    standing_word& word() const noexcept { return cases_->word(); }
+    waiter& wait_node() noexcept { return word().node; }
+    stage& wait_stage() noexcept { return at_; }
+    executor_ref wait_executor() noexcept { return word().node.executor; }
+    static constexpr bool has_events = false;
+    static void start_events() noexcept {}
+
+    void set_executor(executor_ref on) noexcept {
+        word().node.executor = on;
+        word().node.owner = this;
+    }
+
+    template <completion Done>
+    void begin_on(executor_ref on, void* client) noexcept {
+        client_ = client;
+        set_executor(on);
+        word().node.run = Done;
+    }
+
+    bool register_cases() noexcept {
+        at_ = stage::offered;
+        if (!cases_->register_cases(this)) {
+            return false;
+        }
+        base::await_settled();
+        return true;
+    }
+
+    static bool sees_close() noexcept { return false; }
+    void complete_own(outcome how) noexcept { lost_ = how; }
+
+    /// For `abandon`, after the start.
+    void abandon_wait() noexcept {
+        base::end_limits();
+        const executor_ref on = wait_executor();
+        const bool queued = on && on.retract(&wait_node());
+        if (!word().try_decide_none() && !(word().is_settled() && word().decided() == nullptr)) {
+            if (!word().has_been_parked()) {
+                base::await_settled();
+            } else if (!queued) {
+                assert(on && "tryst: a coroutine without an executor was destroyed while it was "
+                             "being resumed");
+                detail::yield_until([&] { return on.retract(&wait_node()); });
+            }
+        }
+    }
+
+    Cases* cases_;
+    void* client_ = nullptr;
+    outcome lost_ = outcome::pending; ///< Why the round did not begin.
+    stage at_ = stage::created;
+};
+
+} // namespace tryst::detail

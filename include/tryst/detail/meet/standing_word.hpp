@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The word of a set of cases, whose waiters stay in their lists from one round to the next.
+/// Standard library only. Never allocates or throws.
+#pragma once
+
+#include <tryst/detail/meet/commitment.hpp>
+#include <tryst/detail/meet/waiter.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/spin.hpp>
+#include <tryst/detail/platform/trace.hpp>
+#include <tryst/detail/run/linked_list.hpp>
+#include <tryst/statistics.hpp>
+
+#include <cassert>
+#include <cstdint>
+#include <utility>
+
+namespace tryst::detail {
+
+class case_registry;
+class standing_word;
+
+/// A case of a set, apart from its waiter. It belongs to the owner of the set, which links it while
+/// it is home.
+struct case_node : list_links<case_node> {
+    /// The part that the registry of its object links.
+    struct entry : list_links<entry> {
+        standing_word* set = nullptr;
+        colour side = colour::none;
+    };
+    /// The part that the set always links.
+    struct member : list_links<member> {
+        case_node* one = nullptr;
+    };
+
+    static case_node& of(const waiter& q) noexcept { return *static_cast<case_node*>(q.owner); }
+
+    standing_word* set = nullptr;
+    waiter* self = nullptr;
+    case_registry* registry = nullptr; ///< Of its object.
+    std::uint8_t index = 0; ///< Which of the set's types it has.
+    bool is_idle = false; ///< It has no item.
+    entry registered;
+    member owned;
+};
+
+/* The word of a set
+ * The waiter of each case stays in its object's wait list between two rounds. A completer that has
+ * claimed it asks this word. If the owner waits, the case takes place. If it is away, the completer
+ * hands the case back by the same CAS, and goes on as after a stale claim (I41). So the owner offers
+ * only the cases that are *home* in each round: new, served or handed back. A case in its list needs
+ * no look, because a partner would have taken it out (I3).
+ *
+ *   state        the owner                                a completer that has claimed a case
+ *   away         is between rounds, or was decided        hands it back
+ *   registering  claims partners, and offers home cases   waits
+ *   yielding     likewise, but waits for another party    hands it back
+ *   open, parked waits: awake, suspended                  commits
+ *   stopped, expired   as open; a canceller came          commits
+ *
+ *   away        --begin[V1]--------> registering    by the owner, which takes what was handed back
+ *   registering --open, park[V2]---> open, parked
+ *   registering --leave[V2]--------> away           it has claimed a partner itself
+ *   registering --yield[V3]--------> yielding
+ *   yielding    --end_yield[V4]----> registering    by the owner, which takes what was handed back
+ *   open        --reopen, park[V5]-> registering, parked
+ *   waiting     --commit[V6]-------> away           by a completer
+ *   away, yielding --hand back[V7]-> the same       by a completer, with one more case
+ *   parked      --request_stop[V8]-> away           by a canceller; from open to stopped, expired
+ *
+ * The waiting states have no handed-back cases: a completer commits in them, and the owner enters
+ * them by a plain store from `registering`, which only the owner leaves.
+ *
+ * I62. A case is home, in its list, or in the hand of one party, which has claimed it. That party
+ *      commits to it in the state in which the owner waits, or hands it back in a state in which
+ *      the owner does not. Both are one CAS of the word, so the owner never waits without a case
+ *      that is home.
+ *
+ * I63. While a set is `registering`, completers wait for it. No parties wait in a cycle: before a
+ *      set waits for a selection, or for a set with a higher address, it is `yielding`, so nobody
+ *      waits for it. Other waits lead from a set to a lower one, from a selection to a set, or
+ *      along I42. If none yielded, two sets that face each other could block each other; if all
+ *      did, they could go on forever.
+ *
+ * docs/adr/0022 compares this with a set of watchers, as epoll has. */
+class standing_word {
+public:
+    using commit_result = commitment::commit_result;
+
+    /// The waiter that is posted when the owner's wait is over.
+    waiter node;
+
+    /// @param is_shared  whether several threads may use the objects of the cases.
+    explicit standing_word(bool is_shared) noexcept : is_shared_(is_shared) {}
+    standing_word(const standing_word&) = delete;
+    standing_word& operator=(const standing_word&) = delete;
+
+    /// The one that `q`, a standing waiter, belongs to.
+    static standing_word& of(const waiter& q) noexcept { return *case_node::of(q).set; }
+
+    // ---- A completer, which has claimed `q`.
+
+    /// As `commitment::try_commit`; but `away` in place of `stale`.
+    commit_result try_commit() noexcept {
+        word seen = word_.load(std::memory_order_relaxed); // relaxed: the CAS re-reads it
+        while (true) {
+            if (takes_back(seen)) {
+                return commit_result::away;
+            }
+            if (seen == registering) {
+                return commit_result::held;
+            }
+            const bool is_parked = seen == parked;
+            // [V6] acquire, pairs with [V2] and [V5]: everything that the owner did before. Failure
+            // relaxed: retried.
+            if (change(seen, away, std::memory_order_acquire)) {
+                return is_parked ? commit_result::parked : commit_result::awake;
+            }
+        }
+    }
+
+    /// Hands `q` back. Afterwards it must not be touched.
+    /// @returns false if the owner has come back meanwhile: call `try_commit` again.
+    bool hand_back(waiter& q) noexcept {
+        word seen = word_.load(std::memory_order_relaxed); // relaxed: the CAS re-reads it
+        while (takes_back(seen)) {
+            q.next = first_of(seen);
+            // [V7] release, pairs with [V1] and [V4]: the use of `q`. Failure relaxed: retried.
+            if (change(seen, to_word(q) | (seen & state_bits), std::memory_order_release)) {
+                TRYST_TRACE(stale_claim, &q);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /// As `commitment::complete`.
+    bool complete(waiter& q, outcome how, commit_result committed) noexcept {
+        q.result = how;
+        // [V9] release, pairs with [V10]: the item and the outcome. If the owner is parked, its post
+        // orders it, too.
+        decision_.store(to_word(q), std::memory_order_release);
+        return committed == commit_result::parked;
+    }
+
+    /// Waits until the set is not being registered.
+    void await_open() const noexcept {
+        // Relaxed: `try_commit` acquires.
+        spin_until([this] { return word_.load(std::memory_order_relaxed) != registering; });
+    }
+
+    /// Waits until the owner does not use the objects of its cases.
+    /// Precondition: the end of the object has been announced (case_registry.hpp).
+    void await_rest() noexcept {
+        spin_until([this] {
+            // [V11] acquire, pairs with [V2], [V4] and [V5]: the uses. Release, pairs with [V1],
+            // [V4] and [V5]: the announcement. A read-modify-write, because the owner leaves this
+            // state by one, which continues the release sequence.
+            const word seen = word_.fetch_or(0, std::memory_order_acq_rel);
+            return seen != registering && (seen & state_bits) != yielding;
+        });
+    }
+
+    // ---- A canceller.
+
+    /// As `commitment::request_stop`.
+    bool request_stop(bool by_deadline) noexcept {
+        word seen = word_.load(std::memory_order_relaxed); // relaxed: the CAS re-reads it
+        while (seen == open || seen == parked) {
+            const bool is_parked = seen == parked;
+            const word wanted = is_parked ? away : by_deadline ? expired : stopped;
+            // [V8] acquire, pairs with [V2] and [V5]: the parked owner. Failure relaxed: retried.
+            if (change(seen, wanted, std::memory_order_acquire)) {
+                if (is_parked) {
+                    decide(none(by_deadline));
+                }
+                return is_parked;
+            }
+        }
+        return false;
+    }
+
+    // ---- The owner.
+
+    /// Begins a round. @returns the first of the cases that were handed back, which `next` links.
+    executor_node* begin() noexcept {
+        decision_.store(pending, std::memory_order_relaxed); // relaxed: no party waits for it
+        // [V1] acquire, pairs with [V7] and [V11].
+        return first_of(swap(registering, std::memory_order_acquire));
+    }
+
+    /// After the result of a decision was taken.
+    void forget() noexcept { decide(pending); }
+
+    /// Takes what was handed back between two rounds.
+    executor_node* take_handed_back() noexcept {
+        // Relaxed: the exchange acquires.
+        return first_of(word_.load(std::memory_order_relaxed)) == nullptr
+                   ? nullptr
+                   : first_of(swap(away, std::memory_order_acquire));
+    }
+
+    /// Before a wait for `q`, a waiter that was claimed, whose owner registers: see I63.
+    void yield_to(const waiter& q) noexcept {
+        if (!is_yielding_ && (q.kind == waiter::kind_type::selecting || this < &of(q))) {
+            is_yielding_ = true;
+            // [V3] relaxed: it publishes nothing, and no other party writes `registering`.
+            word_.store(yielding, std::memory_order_relaxed);
+        }
+    }
+
+    /// Ends that. @returns as `begin`.
+    executor_node* end_yield() noexcept {
+        if (!std::exchange(is_yielding_, false)) {
+            return nullptr;
+        }
+        // [V4] acquire, pairs with [V7] and [V11]; release, pairs with [V11]: the uses of objects.
+        return first_of(swap(registering, std::memory_order_acq_rel));
+    }
+
+    /// Decides for `q`, by the owner's own step. Precondition: registering or yielding.
+    void decide(waiter& q) noexcept { leave(to_word(q)); }
+    /// As above, for no case.
+    void decide_none(outcome why) noexcept { leave(static_cast<word>(why)); }
+
+    /// As in `commitment`.
+    void open_or_park(bool park) noexcept {
+        was_parked_ = park;
+        // [V2] release, pairs with [V6], [V8] and [V11].
+        word_.store(park ? parked : open, std::memory_order_release);
+    }
+    bool reopen() noexcept {
+        open_or_park(false);
+        return change_open(registering);
+    }
+    bool park() noexcept {
+        was_parked_ = true;
+        if (change_open(parked)) {
+            return true;
+        }
+        was_parked_ = false;
+        try_decide_none();
+        return false;
+    }
+    bool try_decide_none() noexcept {
+        word seen = word_.load(std::memory_order_relaxed); // relaxed: the CAS re-reads it
+        while (!takes_back(seen)) {
+            // Relaxed: the owner publishes nothing by it. Failure relaxed: retried.
+            if (change(seen, away, std::memory_order_relaxed)) {
+                decide(none(seen == expired));
+                return true;
+            }
+        }
+        return false;
+    }
+    bool is_settled() const noexcept {
+        // [V10] acquire, pairs with [V9].
+        return decision_.load(std::memory_order_acquire) != pending;
+    }
+    bool has_been_parked() const noexcept { return was_parked_; }
+    /// Precondition: settled.
+    waiter* decided() const noexcept {
+        const word seen = peek();
+        return seen > pending ? reinterpret_cast<waiter*>(seen) : nullptr;
+    }
+    outcome reason() const noexcept { return static_cast<outcome>(peek()); }
+
+private:
+    using word = std::uintptr_t;
+
+    // The state, and in the first two the address of the latest case that was handed back.
+    static constexpr word away = 0;
+    static constexpr word yielding = 1;
+    static constexpr word registering = 2;
+    static constexpr word open = 3;
+    static constexpr word parked = 4;
+    static constexpr word stopped = 5;
+    static constexpr word expired = 6;
+    static constexpr word state_bits = 7;
+    static_assert(alignof(waiter) > state_bits);
+
+    // The decision: a waiter, or an outcome.
+    static constexpr word pending = static_cast<word>(outcome::pending);
+
+    static bool takes_back(word seen) noexcept { return (seen & state_bits) <= yielding; }
+    static executor_node* first_of(word seen) noexcept {
+        const word first = seen & ~state_bits;
+        return first == 0 ? nullptr : reinterpret_cast<waiter*>(first);
+    }
+    static word to_word(waiter& q) noexcept { return reinterpret_cast<word>(&q); }
+    static word none(bool by_deadline) noexcept {
+        return static_cast<word>(by_deadline ? outcome::timed_out : outcome::cancelled);
+    }
+
+    word peek() const noexcept {
+        // Relaxed: the owner has seen the decision.
+        return decision_.load(std::memory_order_relaxed);
+    }
+    void decide(word decision) noexcept {
+        // Relaxed: the owner's own, or ordered by its post.
+        decision_.store(decision, std::memory_order_relaxed);
+    }
+
+    void leave(word decision) noexcept {
+        decide(decision);
+        if (!is_yielding_) {
+            word_.store(away, std::memory_order_release); // [V2], for [V11]
+        } else {
+            // What is handed back meanwhile stays in the word.
+            is_yielding_ = false;
+            word_.fetch_and(~yielding, std::memory_order_release); // [V4], for [V11]
+        }
+    }
+
+    bool change_open(word wanted) noexcept {
+        word seen = open;
+        // [V5] release, pairs with [V6], [V8] and [V11]; acquire, pairs with [V11]. Failure relaxed:
+        // `is_settled` acquires.
+        while (seen == open) {
+            if (change(seen, wanted, std::memory_order_acq_rel)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /// A weak compare-exchange, or a store where all parties are on one thread.
+    bool change(word& seen, word wanted, std::memory_order success) noexcept {
+        if (is_shared_) {
+            return word_.compare_exchange_weak(seen, wanted, success, std::memory_order_relaxed);
+        }
+        const word found = std::exchange(seen, peek_word());
+        if (found == seen) {
+            word_.store(wanted, std::memory_order_relaxed);
+        }
+        return found == seen;
+    }
+
+    /// Likewise.
+    word swap(word wanted, std::memory_order order) noexcept {
+        if (is_shared_) {
+            return word_.exchange(wanted, order);
+        }
+        const word found = peek_word();
+        word_.store(wanted, std::memory_order_relaxed);
+        return found;
+    }
+
+    word peek_word() const noexcept { return word_.load(std::memory_order_relaxed); }
+
+    atomic<word> word_{away};
+    atomic<word> decision_{pending};
+    const bool is_shared_;
+    bool is_yielding_ = false; ///< Only the owner reads this and the next.
+    bool was_parked_ = false;
+};
+
+// ---- A completer, which has claimed `q`, one of several cases.
+
+/// Decides for it. Does not wait.
+inline commitment::commit_result try_commit(waiter& q) noexcept {
+    return q.kind == waiter::kind_type::standing ? standing_word::of(q).try_commit()
+                                                 : commitment::of(q).try_commit(q);
+}
+
+/// Waits while its owner registers.
+inline void await_registration(waiter& q) noexcept {
+    q.kind == waiter::kind_type::standing ? standing_word::of(q).await_open()
+                                          : commitment::of(q).await_open();
+}
+
+/// After `away`. @returns as `standing_word::hand_back`.
+template <class Observer>
+bool hand_back(waiter& q, Observer& seen) noexcept {
+    seen.ended(q, outcome::not_selected); // before the owner may end it
+    const bool done = standing_word::of(q).hand_back(q);
+    seen.count(counted_event::wait, !done);
+    return done;
+}
+
+/// Completes it. @returns as `commitment::complete_case`.
+inline bool complete_case(waiter& q, outcome how, commitment::commit_result committed) noexcept {
+    return q.kind == waiter::kind_type::standing
+               ? standing_word::of(q).complete(q, how, committed)
+               : commitment::complete_case(q, how, committed);
+}
+
+/// As above for a close, which leaves no other list.
+inline bool complete_closed_case(waiter& q, commitment::commit_result committed) noexcept {
+    return q.kind == waiter::kind_type::standing
+               ? standing_word::of(q).complete(q, outcome::closed, committed)
+               : commitment::of(q).complete(q, outcome::closed, committed);
+}
+
+} // namespace tryst::detail
