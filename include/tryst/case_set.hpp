@@ -25,8 +25,7 @@ namespace tryst {
 template <class Place>
 using receive_case = decltype(std::declval<Place&>().receive());
 template <class Place>
-using send_case =
-    decltype(std::declval<Place&>().send(std::declval<typename Place::value_type>()));
+using send_case = decltype(std::declval<Place&>().send(std::declval<typename Place::value_type>()));
 template <class Place>
 using exchange_case =
     decltype(std::declval<Place&>().exchange(std::declval<typename Place::value_type>()));
@@ -74,13 +73,14 @@ class [[nodiscard]] next_operation
 /// A case takes part only while the owner waits in `next`. In the meantime it takes nothing and
 /// holds nobody up: a partner that comes waits as if the case were not there, and the next call
 /// meets it. A case that such a partner found is offered again by the next call, behind others that
-/// wait there; any other keeps its place in the queue. An arrival may find many cases of owners that
-/// are away, each of which costs it about as much as an exchange, once in each call of `next`.
+/// wait there; any other keeps its place in the queue. One arrival may find many cases whose owners
+/// are away. Each costs it about half as much as an exchange, and is then out of the way until its
+/// owner calls `next`.
 ///
 /// A case that brings nothing, such as `receive`, takes part again after it took place. One that
 /// brings an item is idle until `rearm` gives it another. If an exchanger is closed or destroyed,
-/// its case takes place with the error `closed`, and leaves the set. The exchanger may be destroyed
-/// before the set.
+/// its case takes place with the error `closed`, and leaves the set, unless `reset` opens it again
+/// before the next call of `next`. The exchanger may be destroyed before the set.
 ///
 /// One coroutine, fiber or thread uses the set at a time. All members but `next` are for the time
 /// between two calls of `next`; a use during a call is an error (an assertion).
@@ -132,31 +132,32 @@ public:
                       "tryst: add takes an operation of one of the set's types, not an lvalue: "
                       "set.add(a.receive(), token)");
         auto& made = detail::operation_access::of(operation);
-        return handle<Operation>(
-            cases_.template add<side_of<Operation>>(made.where(), made.take_item(), std::move(token)));
+        return handle<Operation>(cases_.template add<side_of<Operation>>(
+            made.where(), made.take_item(), std::move(token)));
     }
 
     /// Takes a case out of the set. It may wait for a few instructions of a partner that has found
     /// the case.
-    /// @returns  the case's result: the error `not_selected`, with its item in `returned()`; or what
-    ///   the following `next` would return, if a call was destroyed. Nothing, if the case is idle.
+    /// @returns  the result of the case: the error `not_selected`, with its item in `returned()`;
+    ///   or what the following `next` would return, if a call was destroyed; nothing if it is idle.
     template <class Result>
     std::optional<Result> remove(case_handle<Result> which) noexcept {
         return cases_.template remove<Result>(node_of(which));
     }
 
     /// Gives an idle case its next item.
-    template <class Result, class Item>
-    void rearm(case_handle<Result> which, Item item) noexcept {
-        cases_.template rearm<Result>(node_of(which), std::move(item));
+    template <class Theirs, class Own>
+    void rearm(case_handle<exchange_result<Theirs, Own>> which,
+               std::type_identity_t<Own> item) noexcept {
+        cases_.template rearm<exchange_result<Theirs, Own>>(node_of(which), item);
     }
 
     /// Waits until a case takes place. If several partners wait, the cases that were offered longer
     /// ago come first.
     /// @param limit  at most one time limit and one stop token, which end the wait early: see
     ///   `wait_limit`.
-    /// @returns  an awaitable of `case_set_result`. It is `no_partner` at once if no case could ever
-    ///   take place: the set is empty, or all its cases are idle.
+    /// @returns  an awaitable of `case_set_result`. It fails at once with `no_partner` if the set
+    ///   is empty, or if all its cases are idle.
     template <class... Limit>
     [[nodiscard]] auto next(Limit... limit) noexcept {
         if constexpr (detail::check_limits<Limit...>()) {

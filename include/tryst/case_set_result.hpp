@@ -61,8 +61,8 @@ public:
     explicit operator bool() const noexcept { return node_ != nullptr; }
 
     /// Why no case took place: `cancelled` or `timed_out`, by the limits; `no_partner`, if the set
-    /// has no case with an item, or for `try_next`; or `out_of_memory`. If one did, the error of its
-    /// result.
+    /// has no case with an item, or for `try_next`; or `out_of_memory`, if no thread can be started
+    /// for the deadline. If one did, the error of its result.
     std::error_code error() const noexcept {
         return *this ? std::visit(
                            [](const auto& of) {

@@ -20,7 +20,7 @@ using result = exchange_result<item, void>;
 using held_promise = std::unique_ptr<promise<item>>;
 
 /// How a scene ended, for `must_reach`.
-enum end : unsigned { taken, not_taken, closed, cancelled, given_back };
+enum end : unsigned { taken = detail::step_count, not_taken, closed, cancelled, given_back };
 
 void enter(end how) {
     the_checker().reached(how, "end", site::current());

@@ -173,6 +173,7 @@ private:
 std::span<const scene> litmus_scenes();
 std::span<const scene> loop_scenes();
 std::span<const scene> buffer_scenes();
+std::span<const scene> case_set_scenes();
 std::span<const scene> future_scenes();
 /// The scene that a line of scenes.txt is; it refers to the line.
 scene scene_of(std::string_view line);

@@ -38,7 +38,8 @@ PLATFORM = "detail/platform/atomic.hpp"
 FILES = ("detail/meet/slot.hpp", "detail/meet/arena.hpp", "detail/meet/signal.hpp", "detail/run/inbox.hpp",
          "detail/run/parker.hpp", "detail/run/event_loop.hpp", "loop_executor.hpp",
          "detail/run/continuation.hpp", "detail/run/join.hpp", "inplace_stop_token.hpp",
-         "detail/meet/commitment.hpp", "detail/platform/thread_number.hpp")
+         "detail/meet/commitment.hpp", "detail/meet/standing_word.hpp", "detail/meet/case_registry.hpp",
+         "detail/platform/thread_number.hpp")
 
 # Where parties of two colours wait.
 WAIT_LISTS = ("detail/meet/dual_queue.hpp", "detail/meet/segment_list.hpp", "detail/meet/dual_stack.hpp",
@@ -54,6 +55,8 @@ ONE_STEP = {"seq_cst": ("acq_rel",), "acq_rel": ("release", "acquire"), "acquire
 SCENES_OF = {"detail/meet/dual_queue.hpp": ("fifo",), "detail/meet/segment_list.hpp": ("fifo",),
              "detail/meet/dual_stack.hpp": ("lifo",), "detail/meet/node_pool.hpp": ("fifo", "lifo"),
              "detail/meet/commitment.hpp": ("select",), "detail/meet/selection.hpp": ("select",),
+             "detail/meet/decided_wait.hpp": ("select", "set_"), "detail/meet/standing_word.hpp": ("set_",),
+             "detail/meet/standing_cases.hpp": ("set_",), "detail/meet/case_registry.hpp": ("set_",),
              "detail/meet/selection_cases.hpp": ("select",), "detail/meet/event_case.hpp": ("select",), "loop_executor.hpp": ("executor_",),
              "detail/meet/future_state.hpp": ("future_",), "detail/meet/item_buffer.hpp": ("buffer_",),
              "detail/meet/buffering.hpp": ("buffer_", "future_"), "detail/meet/section_lock.hpp": ("buffer_", "future_")}
@@ -107,6 +110,7 @@ UNREACHED = {
     "Q2: acq_rel -> release": COMPILER,
     "Q4: acq_rel -> release": COMPILER,
     "Q12: acq_rel -> release": COMPILER,
+    "V9: acq_rel -> release": COMPILER,
     "Q2: acq_rel -> acquire": LOAD_BUFFERING,
     "Q4: acq_rel -> acquire": LOAD_BUFFERING,
     "Q8: acquire -> relaxed": TOO_FAR,
@@ -272,7 +276,7 @@ def logic() -> Iterator[Mutant]:
                  "                    base::complete_in_arena(*q, outcome::closed);\n", "")
     yield Mutant("the exchanger is destroyed without waiting", swap, "        arena_.drain();\n", "")
     yield Mutant("the exchanger is destroyed without closing", swap,
-                 "        base::close();\n        arena_.drain();\n", "        arena_.drain();\n")
+                 "        base::close();\n        base::cases().end();\n", "        base::cases().end();\n")
     yield Mutant("`drain` does not wait for pins", arena,
                  "        detail::yield_until([&] { return pins_.load(std::memory_order_acquire) == 0; });\n", "")
     yield Mutant("`drain` does not wait for `moving`", arena,
@@ -548,6 +552,7 @@ def select() -> Iterator[Mutant]:
     steps = "detail/meet/steps.hpp"
     commitment = "detail/meet/commitment.hpp"
     selection = "detail/meet/selection.hpp"
+    wait = "detail/meet/decided_wait.hpp"
     cases = "detail/meet/selection_cases.hpp"
 
     def mutant(file: str, name: str, before: str, after: str, also: tuple[str, str] | None = None) -> Mutant:
@@ -569,24 +574,24 @@ def select() -> Iterator[Mutant]:
     yield mutant(commitment, "a canceller posts without a decision", "is_parked ? none(by_deadline) : by_deadline ? expired : stopped",
                  "by_deadline ? expired : stopped")
     yield mutant(commitment, "that the owner was parked is not kept", "to_word(q) | (is_parked ? was_parked : 0)", "to_word(q)")
-    yield mutant(steps, "a stale waiter is not handed back", "            q.state.complete(arena_); // its owner may be withdrawing it (I5)\n", "")
-    yield mutant(steps, "a hand-back does not pin the exchanger", "            q.state.complete(arena_); // its owner may be withdrawing it (I5)\n",
-                 "            struct {\n                void pin() {}\n                void unpin() {}\n            } nothing;\n"
-                 "            q.state.complete(nothing);\n")
+    yield mutant(steps, "a stale waiter is not handed back", "                    q.state.complete(arena_); // its owner may be withdrawing it (I5)\n", "")
+    yield mutant(steps, "a hand-back does not pin the exchanger", "                    q.state.complete(arena_); // its owner may be withdrawing it (I5)\n",
+                 "                    struct {\n                        void pin() {}\n                        void unpin() {}\n"
+                 "                    } nothing;\n                    q.state.complete(nothing);\n")
     own = "        set_own_outcome(w, outcome::exchanged);\n"
     ends = ("        end_swap(complete_in_list(q, outcome::exchanged), q, moving);\n",
-            "        end_swap(commitment::complete_case(q, outcome::exchanged, committed), q, moving);\n")
+            "        end_swap(detail::complete_case(q, outcome::exchanged, committed), q, moving);\n")
     yield mutant(steps, "the owner decides after it has posted its partner", own + ends[0], ends[0] + own)
     yield mutant(steps, "the owner decides after it has posted another selection", own + ends[1], ends[1] + own)
     yield mutant(steps, "the owner does not decide", "            w.decide(); // before its partner is posted (I42.5)\n", "")
-    yield mutant(steps, "a waiter of a selection is taken for another", "q.kind == waiter::kind_type::selecting) {\n            return swap_with_case", "false) {\n            return swap_with_case")
+    yield mutant(steps, "a waiter of a selection is taken for another", "needs_decision(q)) {\n            return swap_with_case", "false) {\n            return swap_with_case")
     yield mutant(steps, "a party swaps with a stale waiter",
                  "        if (committed == commitment::commit_result::stale) {\n            return false;\n        }\n", "")
     yield mutant(steps, "a stale waiter ends the arrival", "                found.kind = match_result::collided;\n                return false;\n",
                  "                return true;\n")
     yield mutant(commitment, "the item is not delivered", "        deliver(q);\n", "")
     yield mutant(commitment, "an owner that runs is posted", "        if (committed == commit_result::parked) {", "        if (true) {")
-    yield mutant(steps, "a closer ignores the decision", "        if (q.kind != waiter::kind_type::selecting) {", "        if (true) {")
+    yield mutant(steps, "a closer ignores the decision", "        if (!needs_decision(q)) {", "        if (true) {")
     yield mutant(steps, "the owner does not wait for a claimed waiter", "        detail::spin_until([&] { return try_withdraw(w, take) != arrival::claimed; });\n",
                  "        try_withdraw(w, take);\n")
     yield mutant(steps, "a closer keeps a claimed waiter without a decision",
@@ -596,10 +601,10 @@ def select() -> Iterator[Mutant]:
     yield mutant(selection, "a case that a partner has left is left again",
                  "                if (&each != won) {\n", "                each.at = stage::offered;\n                if (&each != won) {\n")
     yield mutant(steps, "a closer decides when it completes",
-                 "        if (q.kind == waiter::kind_type::selecting) {\n            return true;\n        }\n        observer_",
-                 "        if (q.kind == waiter::kind_type::selecting) {\n            const auto committed = commit(q);\n"
+                 "        if (needs_decision(q)) {\n            return true;\n        }\n        observer_",
+                 "        if (needs_decision(q)) {\n            const auto committed = commit(q);\n"
                  "            return committed != commitment::commit_result::stale &&\n"
-                 "                   commitment::of(q).complete(q, outcome::closed, committed);\n        }\n        observer_",
+                 "                   detail::complete_closed_case(q, committed);\n        }\n        observer_",
                  also=("            return true;\n        }\n        const auto committed = commit(q);\n",
                        "            return true;\n        }\n        return true;\n        const auto committed = commit(q);\n"))
     yield mutant(commitment, "a partner leaves the lists of an owner that runs",
@@ -609,13 +614,13 @@ def select() -> Iterator[Mutant]:
     yield mutant("detail/meet/poll_order.hpp", "the order of registration is that of the arguments",
                  "        if (!std::is_sorted(numbers.begin(), numbers.end(), comes_before)) {", "        if (false) {")
     yield mutant(selection, "two cases at one exchanger are registered", "            if (each.where() == latest) {", "            if (false) {")
-    yield mutant(selection, "a decision during the registration is not awaited", "        await_settled();\n        return true;\n", "        return true;\n")
-    yield mutant(selection, "a decision before parking is not awaited", "        await_settled();\n        return false;\n", "        return false;\n")
-    yield mutant(selection, "no limits begin after the turn", "        cases_.first().run = Done;\n        return start_limits_and_park();\n",
-                 "        cases_.first().run = Done;\n        return park_now();\n")
-    yield mutant(selection, "a stopped selection is not posted", "            detail::post(cases_.first());\n", "")
+    yield mutant(selection, "a decision during the registration is not awaited", "        base::await_settled();\n        return true;\n", "        return true;\n")
+    yield mutant(wait, "a decision before parking is not awaited", "        await_settled();\n        return false;\n", "        return false;\n")
+    yield mutant(wait, "no limits begin after the turn", "        self().wait_node().run = Done;\n        return start_limits_and_park();\n",
+                 "        self().wait_node().run = Done;\n        return park_now();\n")
+    yield mutant(wait, "a stopped selection is not posted", "            detail::post(self().wait_node());\n", "")
     yield mutant(selection, "a destroyed frame does not wait for its item",
-                 "            if (!has_been_parked()) {\n                await_settled();\n            } else if (!queued",
+                 "            if (!has_been_parked()) {\n                base::await_settled();\n            } else if (!queued",
                  "            if (has_been_parked() && !queued")
     yield mutant(selection, "a destroyed frame leaves its resumption in the queue", "on && on.retract(&cases_.first())", "false")
     yield mutant(selection, "a destroyed frame does not wait for its resumption", "                detail::yield_until([&] { return on.retract(&won); });\n", "")
@@ -793,6 +798,58 @@ def futures() -> Iterator[Mutant]:
     yield mutant("a claimed party withdraws", "if (waiting_ != &w) {\n            return false;", "if (waiting_ != &w) {\n            return true;")
 
 
+def sets() -> Iterator[Mutant]:
+    """The steps of a set of cases."""
+    word, cases, registry = "detail/meet/standing_word.hpp", "detail/meet/standing_cases.hpp", "detail/meet/case_registry.hpp"
+
+    def mutant(file: str, name: str, before: str, after: str, also: tuple[str, str] | None = None) -> Mutant:
+        return Mutant(f"set: {name}", file, before, after, also=also)
+
+    yield mutant(word, "a set that is away is committed", "            if (takes_back(seen)) {\n                return", "            if (false) {\n                return")
+    yield mutant(word, "a set that registers is committed", "            if (seen == registering) {\n", "            if (false) {\n")
+    yield mutant(word, "a set stays open after a commit", "            if (change(seen, away)) {\n                TRYST", "            if (change(seen, seen)) {\n                TRYST")
+    yield mutant(word, "a case is handed back whatever the state", "        while (takes_back(seen)) {", "        while (true) {")
+    yield mutant(word, "a case is not handed back", "            if (change(seen, to_word(q) | (seen & state_bits))) {", "            if (true) {")
+    yield mutant(word, "what was handed back is lost when a round begins", "        return first_of(swap(registering));\n    }\n\n    /// Whether",
+                 "        swap(registering);\n        return nullptr;\n    }\n\n    /// Whether")
+    yield mutant(word, "what was handed back is lost when a yield ends",
+                 "            return nullptr;\n        }\n        return first_of(swap(registering));\n",
+                 "            return nullptr;\n        }\n        swap(registering);\n        return nullptr;\n")
+    yield mutant(word, "what was handed back is lost when a yielding set leaves", "change(seen, seen & ~yielding)", "change(seen, away)")
+    yield mutant(word, "a round does not begin", "        return first_of(swap(registering));\n    }\n\n    /// Whether",
+                 "        return first_of(swap(away));\n    }\n\n    /// Whether")
+    yield mutant(word, "a registration goes on after a decision", "        return change_open(registering);\n", "        store(registering);\n        return true;\n")
+    yield mutant(word, "the owner parks over a stop", "        if (change_open(parked)) {\n", "        store(parked);\n        if (true) {\n")
+    yield mutant(word, "a canceller posts without a decision", "is_parked ? away : by_deadline", "is_parked ? parked : by_deadline")
+    yield mutant(word, "no set yields", "        if (!is_yielding_ && (", "        if (false && (")
+    yield mutant(word, "the end of an object ignores a set that yields", "seen != registering && (seen & state_bits) != yielding", "seen != registering")
+    yield mutant(word, "the end of an object ignores a set that registers", "seen != registering && (seen & state_bits) != yielding",
+                 "(seen & state_bits) != yielding")
+    yield mutant(registry, "the end of an object waits for no set", "            each->set->await_rest();\n", "")
+    yield mutant(registry, "the end of an object is not announced", "        ended_.store(true, std::memory_order_relaxed); // relaxed: as above\n", "")
+    yield mutant(registry, "the end of an object is announced late", "        ended_.store(true, std::memory_order_relaxed); // relaxed: as above\n", "",
+                 also=("            each->set->await_rest();\n        }\n",
+                       "            each->set->await_rest();\n        }\n        ended_.store(true, std::memory_order_relaxed);\n"))
+    yield mutant(registry, "a case leaves an object that has ended", "        const bool is_there = !has_ended();\n", "        const bool is_there = true;\n")
+    yield mutant(cases, "a case does not pin the object that it leaves", "                protocol_->pin_case();\n", "",
+                 also=("protocol_->withdraw_case(waiting)", "(protocol_->pin_case(), protocol_->withdraw_case(waiting))"))
+    yield mutant(registry, "a case leaves its registry without the lock", "        lock_.lock();\n        const bool is_there", "        const bool is_there",
+                 also=("        cases_.remove(one.registered);\n        release();\n", "        cases_.remove(one.registered);\n        --users_;\n"))
+    yield mutant(cases, "a set does not ask whether the object has ended", "        if (registry->has_ended()) {", "        if (false) {")
+    yield mutant(cases, "a served case is forgotten", "                known.renew({});\n                home_.push_back(known);\n", "                known.renew({});\n")
+    yield mutant(cases, "a case is removed although it is claimed", "        if (!one.leave(listed)) {\n", "        if (!one.leave(listed) && false) {\n")
+    yield mutant(cases, "a case is offered before it is listed", "            home_.remove(*one); // before a party may hand it back\n", "",
+                 also=("            take_back(word_.end_yield());\n", "            home_.remove(*one);\n            take_back(word_.end_yield());\n"))
+    yield mutant(cases, "a yield never ends", "            take_back(word_.end_yield());\n", "")
+    yield mutant(cases, "the result of a destroyed round is lost", "return round_ == nullptr && word_.decided() != nullptr;", "return false;")
+    yield mutant(cases, "a destroyed frame does not wait for its resumption",
+                 "                detail::yield_until([&] { return on.retract(&wait_node()); });\n", "")
+    yield mutant("detail/meet/item_buffer.hpp", "a case is taken out after it was handed back",
+                 "        from.remove(q); // first, because the owner may end a case that was handed back\n", "",
+                 also=("                    continue;\n                }\n                return commit_result::stale;",
+                       "                    continue;\n                }\n                from.remove(q);\n                return commit_result::stale;"))
+
+
 def buffers() -> Iterator[Mutant]:
     """The sections of a channel with a buffer, and what follows them."""
     file, protocol = "detail/meet/item_buffer.hpp", "detail/meet/buffering.hpp"
@@ -807,11 +864,11 @@ def buffers() -> Iterator[Mutant]:
     yield mutant(protocol, "a higher limit admits nobody", "        base::admit();\n", "        arena_.unpin();\n")
     yield mutant(file, "one section admits one sender in all", "outcome::exchanged, committed, admits()};", "outcome::exchanged, committed, false};")
     yield mutant(file, "an admitted sender is not completed", "return {&q, outcome::exchanged,", "return {nullptr, outcome::exchanged,")
-    yield mutant(file, "a stale waiter is not handed back", "        q.state.complete(*arena_); // its owner may be withdrawing it (I5)\n",
+    yield mutant(file, "a stale waiter is not handed back", "                q.state.complete(*arena_); // its owner may be withdrawing it (I5)\n",
                  "")
     yield mutant(file, "a claimed waiter withdraws", "if (!w.is_linked()) {\n            return false;",
                  "if (!w.is_linked()) {\n            return true;")
-    yield mutant(file, "a party does not commit", "selecting ? commitment::of(q).try_commit(q)", "selecting ? commit_result::parked")
+    yield mutant(file, "a party does not commit", "const auto result = detail::try_commit(q);", "const auto result = commit_result::parked;")
     pins = "now != progress::completed || partner.more || may_withdraw"
     yield mutant(file, "a batch does not pin the channel", pins, "partner.more || may_withdraw")
     yield mutant(file, "several admissions do not pin the channel", pins, "now != progress::completed || may_withdraw")
@@ -858,5 +915,5 @@ def platform() -> Iterator[Mutant]:
 
 
 def all_mutants(include: Path) -> list[Mutant]:
-    return [*platform(), *split(include, FILES), *logic(), *interleavings(), *select(), *executors(), *counters(), *futures(), *buffers(), *split(include, WAIT_LISTS),
+    return [*platform(), *split(include, FILES), *logic(), *interleavings(), *select(), *sets(), *executors(), *counters(), *futures(), *buffers(), *split(include, WAIT_LISTS),
             *queue(), *stack(), *elimination(), *pool()]

@@ -22,12 +22,15 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <coroutine>
 #include <cstddef>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -93,10 +96,11 @@ TEST(CaseSet, ServesManyChannels) {
 
 template <class Place>
 class CaseSetAt : public testing::Test {};
-using places = testing::Types<synchronous_channel<int>, synchronous_channel<int, order::lifo>,
-                              channel<int>, channel<int, single_threaded>,
-                              channel<int, weighted<decltype([](int) { return std::size_t{1}; })>>,
-                              synchronous_channel<int, order::fifo, counted>, channel<int, counted>>;
+using places =
+    testing::Types<synchronous_channel<int>, synchronous_channel<int, order::lifo>, channel<int>,
+                   channel<int, single_threaded>,
+                   channel<int, weighted<decltype([](int) { return std::size_t{1}; })>>,
+                   synchronous_channel<int, order::fifo, counted>, channel<int, counted>>;
 TYPED_TEST_SUITE(CaseSetAt, places);
 
 TYPED_TEST(CaseSetAt, TakesPartOnlyWhileItsOwnerWaits) {
@@ -485,6 +489,134 @@ TEST(CaseSet, IsCountedLikeASelection) {
     EXPECT_EQ(seen.arrivals, 2 * seen.exchanges + seen.ended() + seen.waiting);
 }
 
+// ---- Others who run inline, or end what the set uses.
+
+/// A party without an executor: it resumes in the call that completes it.
+struct bare {
+    struct promise_type {
+        bare get_return_object() noexcept { return {}; }
+        std::suspend_never initial_suspend() noexcept { return {}; }
+        std::suspend_never final_suspend() noexcept { return {}; }
+        void return_void() noexcept {}
+        void unhandled_exception() noexcept { std::terminate(); }
+    };
+};
+
+TYPED_TEST(CaseSetAt, MayBeDestroyedDuringItsEnd) {
+    std::unique_ptr<TypeParam> at(new TypeParam(make_place<TypeParam>()));
+    auto set = std::make_unique<case_set<int, receive_case<TypeParam>>>();
+    bool ended = false;
+    [](auto& from, auto& also, bool& done) -> bare {
+        const auto got = co_await from.receive();
+        EXPECT_EQ(got.error(), exchange_errc::closed);
+        also.reset();
+        done = true;
+    }(*at, set, ended);
+    set->add(at->receive(), 1);
+    EXPECT_FALSE(set->try_next());
+    at.reset();
+    EXPECT_TRUE(ended);
+}
+
+TEST(CaseSet, MayEndBeforeTheCallThatReturnedItsResult) {
+    numbers ch;
+    auto set = std::make_unique<inbox>();
+    set->add(ch.receive(), 1);
+    bool ended = false;
+    [](auto& of, bool& done) -> bare {
+        const auto consume = [&](inbox::result_type got) {
+            EXPECT_EQ(*got.get(), 2);
+            of.reset(); // while the awaited operation is still there
+            done = true;
+        };
+        consume(co_await of->next());
+    }(set, ended);
+    EXPECT_TRUE(ch.try_send(2));
+    EXPECT_TRUE(ended);
+
+    set = std::make_unique<inbox>();
+    auto unused = set->next();
+    set.reset();
+}
+
+TEST(CaseSet, OfAWeightedChannelHoldsNoLighterItemUp) {
+    struct own_weight {
+        std::size_t operator()(int item) const noexcept { return static_cast<std::size_t>(item); }
+    };
+    using heavy = channel<int, weighted<own_weight>>;
+    timed_loop loop;
+    heavy ch(10);
+    EXPECT_TRUE(ch.try_send(8));
+    case_set<int, send_case<heavy>> set;
+    const auto it = set.add(ch.send(5), 1);
+    EXPECT_FALSE(set.try_next()); // it waits at the head
+    EXPECT_TRUE(ch.try_send(1));
+    auto got = begin(loop, set);
+    EXPECT_FALSE(ch.try_send(1)); // now it waits, so nobody overtakes it
+    EXPECT_EQ(*ch.try_receive(), 8);
+    loop->run_until_idle();
+    EXPECT_TRUE(*got);
+    set.rearm(it, 9);
+    EXPECT_FALSE(set.try_next());
+    EXPECT_EQ(*ch.try_receive(), 1);
+    EXPECT_EQ(*ch.try_receive(), 5);
+    EXPECT_FALSE(ch.ready()); // its owner is away
+}
+
+TEST(CaseSet, GoesOnAfterAReset) {
+    channel<int> ch(1);
+    case_set<int, receive_case<channel<int>>> set;
+    set.add(ch.receive(), 1);
+    EXPECT_FALSE(set.try_next());
+    ch.close();
+    ch.reset();
+    EXPECT_TRUE(ch.try_send(3));
+    auto got = set.try_next();
+    ASSERT_TRUE(got);
+    EXPECT_EQ(*got.get(), 3);
+}
+
+TEST(CaseSet, IsCancelledWithItsChannel) {
+    timed_loop loop;
+    channel<int> ch(1);
+    case_set<int, receive_case<channel<int>>> set;
+    set.add(ch.receive(), 1);
+    auto got = begin(loop, set);
+    ch.cancel();
+    loop->run_until_idle();
+    ASSERT_TRUE(*got);
+    EXPECT_EQ((*got)->error(), exchange_errc::cancelled);
+    EXPECT_EQ(set.size(), 1U); // it takes part again
+    EXPECT_TRUE(ch.try_send(3));
+    EXPECT_TRUE(set.try_next());
+}
+
+TEST(CaseSet, EndsItsSpans) {
+    struct span {
+        explicit span(const char* /*name*/) noexcept { ++begun(); }
+        void end(std::error_code /*how*/) noexcept { ++ended(); }
+        static int& begun() {
+            static int count = 0;
+            return count;
+        }
+        static int& ended() {
+            static int count = 0;
+            return count;
+        }
+    };
+    using traced_channel = synchronous_channel<int, order::fifo, traced<span>>;
+    traced_channel ch;
+    {
+        case_set<int, receive_case<traced_channel>> set;
+        set.add(ch.receive(), 1);
+        EXPECT_FALSE(set.try_next());
+        EXPECT_FALSE(ch.try_send(1));
+        EXPECT_FALSE(set.try_next());
+    }
+    EXPECT_EQ(span::begun(), 2);
+    EXPECT_EQ(span::ended(), 2);
+}
+
 // ---- Threads.
 
 /// Sends `count` items through `to`, each with patience, and returns how many arrived.
@@ -615,7 +747,8 @@ TEST(CaseSetDeathTest, RefusesWhatCannotBe) {
     case_set<int, exchange_case<exchanger<int>>> set;
     set.add(ex.exchange(1), 1);
     EXPECT_DEATH(set.add(ex.exchange(2), 2), "must not be on both sides of one exchanger");
-    EXPECT_DEATH(set.rearm(decltype(set)::handle<exchange_case<exchanger<int>>>(), 1), "refers to no case");
+    EXPECT_DEATH(set.rearm(decltype(set)::handle<exchange_case<exchanger<int>>>(), 1),
+                 "refers to no case");
     EXPECT_DEATH((void)set.try_next().token(), "no case took place");
 }
 #endif

@@ -99,8 +99,8 @@ public:
         arena_.list().open(limit, arena_);
     }
     ~protocol() {
-        base::cases().end();
         static_cast<void>(close_and_take());
+        base::cases().end();
         arena_.drain();
     }
 

@@ -12,18 +12,20 @@
 
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 namespace tryst::detail {
 
 /* The registry
- * A case that is home is in no list, so the end of its object must be told to it in another way. The
- * object and its cases share a registry, and the last of them deletes it.
+ * A case that is home is in no list, so it learns of the end of its object in another way: the
+ * object and its cases share a registry, which the last of them deletes.
  *
- * I64. A set uses an object only while it is registering or yielding, and has not found that the
- *      object has ended; or under the registry's lock. The object's end first says so, and then
- *      waits until no set that has a case here is registering or yielding. So no set uses an object
- *      after its end. A set ends only after all its cases have left their registries. */
+ * I64. A set uses an object only if it has not found that the object has ended: while the set is
+ *      registering or yielding, or with a pin (I5) that it took under the registry's lock. The
+ *      object's end first says so, and then waits until no set that has a case here is registering
+ *      or yielding. So no set uses an object after its end. A set ends only after all its cases have
+ *      left their registries. */
 class case_registry {
 public:
     case_registry() = default;
@@ -35,32 +37,36 @@ public:
         one.registry = this;
         one.registered.set = one.set;
         one.registered.side = side;
-        assert(is_on_one_side(one.registered) && "tryst: a set must not be on both sides of one exchanger");
+        assert(is_on_one_side(one.registered) &&
+               "tryst: a set must not be on both sides of one exchanger");
         cases_.push_front(one.registered);
         ++users_;
     }
 
-    /// Ends the membership of a case. Calls `withdraw` if the object is there.
-    template <class Withdraw>
-    void leave(case_node& one, Withdraw withdraw) noexcept {
+    /// Ends the membership of a case. Calls `pin` if the object is there.
+    /// @returns whether it is.
+    template <class Pin>
+    bool leave(case_node& one, Pin pin) noexcept {
         lock_.lock();
-        if (!has_ended()) {
-            withdraw();
+        const bool is_there = !has_ended();
+        if (is_there) {
+            pin();
         }
         cases_.remove(one.registered);
         release();
+        return is_there;
     }
 
     /// Whether the object must not be touched.
     bool has_ended() const noexcept {
-        // [V12] relaxed: I64, by [V11].
+        // Relaxed: [V5] orders it (I64).
         return ended_.load(std::memory_order_relaxed);
     }
 
-    /// By the object's end.
+    /// As `object_cases::end`.
     void end() noexcept {
         lock_.lock();
-        ended_.store(true, std::memory_order_relaxed); // [V12]
+        ended_.store(true, std::memory_order_relaxed); // relaxed: as above
         for (auto* each = cases_.front(); each != nullptr; each = each->following) {
             each->set->await_rest();
         }
@@ -103,29 +109,33 @@ public:
 
     /// @throws std::bad_alloc.
     case_registry& registry() {
-        // [V13] acquire, pairs with [V14].
-        case_registry* seen = registry_.load(std::memory_order_acquire);
-        if (seen == nullptr) {
+        // [V8] acquire, pairs with [V9].
+        word seen = registry_.load(std::memory_order_acquire);
+        if (seen == 0) {
             auto made = std::make_unique<case_registry>();
-            // [V14] release, pairs with [V13] and itself: the registry. Failure acquire.
-            if (registry_.compare_exchange_strong(seen, made.get(), std::memory_order_acq_rel,
+            const auto address = reinterpret_cast<word>(made.get());
+            // [V9] release, pairs with [V8] and itself: the registry. Failure acquire.
+            if (registry_.compare_exchange_strong(seen, address, std::memory_order_acq_rel,
                                                   std::memory_order_acquire)) {
-                seen = made.release();
+                return *made.release();
             }
         }
-        return *seen;
+        return *reinterpret_cast<case_registry*>(seen);
     }
 
-    /// By the object's destructor, before anything else.
+    /// By the object's destructor, after the close: until then a case can be withdrawn, also by a
+    /// party that the close resumes inline.
     void end() noexcept {
         // Relaxed: no other thread uses the object.
-        if (case_registry* const made = registry_.load(std::memory_order_relaxed)) {
-            made->end();
+        if (const word made = registry_.load(std::memory_order_relaxed)) {
+            reinterpret_cast<case_registry*>(made)->end();
         }
     }
 
 private:
-    atomic<case_registry*> registry_{nullptr};
+    using word = std::uintptr_t;
+
+    atomic<word> registry_{0}; ///< Its address; 0 if there is none.
 };
 
 } // namespace tryst::detail

@@ -60,8 +60,8 @@ class protocol<dual_stack, Observer> : public offers<basic_arena<dual_stack, 4>,
 public:
     using base::base;
     ~protocol() {
-        base::cases().end();
         close();
+        base::cases().end();
         arena_.drain();
     }
 

@@ -30,8 +30,8 @@ class protocol<basic_dual_queue<CellBits>, Observer>
 public:
     using base::base;
     ~protocol() {
-        base::cases().end();
         close();
+        base::cases().end();
         arena_.drain();
     }
 

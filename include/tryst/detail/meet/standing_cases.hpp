@@ -68,8 +68,19 @@ public:
         return protocol_->arrive(waiting, false) == arrival::completed;
     }
 
-    /// Takes a waiter that is listed out, unless it has been claimed.
-    bool withdraw() noexcept { return protocol_->withdraw_case(waiting); }
+    /// Leaves the registry.
+    /// @param listed  whether the waiter may be in the wait list. It is taken out, unless it has been
+    ///   claimed.
+    /// @returns false if it has been claimed.
+    bool leave(bool listed) noexcept {
+        const auto pin = [&] {
+            if (listed) {
+                protocol_->pin_case();
+            }
+        };
+        const bool is_there = registry->leave(*this, pin);
+        return !listed || (is_there && protocol_->withdraw_case(waiting));
+    }
 
     void end_wait(outcome how) noexcept {
         TRYST_TRACE(wait_end, std::addressof(waiting), static_cast<int>(how));
@@ -130,6 +141,7 @@ public:
         while (auto* const each = all_.front()) {
             visit(*each->one, [this](auto& known) {
                 this->withdraw(known);
+                known.end_wait(outcome::not_selected);
                 this->drop(known);
             });
         }
@@ -167,7 +179,9 @@ public:
                 if (one.self->result == outcome::pending) {
                     one.self->result = outcome::not_selected;
                 }
-                if constexpr (std::is_same_v<typename std::remove_reference_t<decltype(known)>::result, Result>) {
+                if constexpr (std::is_same_v<
+                                  typename std::remove_reference_t<decltype(known)>::result,
+                                  Result>) {
                     left = known.take_result();
                 }
             }
@@ -177,13 +191,13 @@ public:
     }
 
     template <class Result, class Item>
-    void rearm(case_node& one, Item&& item) noexcept {
+    void rearm(case_node& one, Item& item) noexcept {
         assert_between_rounds();
         assert(one.is_idle && "tryst: the case has an item");
         visit(one, [&](auto& known) {
             using known_case = std::remove_reference_t<decltype(known)>;
             if constexpr (std::is_same_v<typename known_case::result, Result>) {
-                known.renew(typename known_case::own(std::forward<Item>(item)));
+                known.renew(std::move(item));
                 known.is_idle = false;
                 home_.push_back(known);
                 ++armed_;
@@ -235,7 +249,8 @@ public:
     result take_result(outcome otherwise) noexcept {
         waiter* const won = word_.decided();
         if (won == nullptr) {
-            return result(static_cast<exchange_errc>(otherwise == outcome::pending ? word_.reason() : otherwise));
+            return result(static_cast<exchange_errc>(otherwise == outcome::pending ? word_.reason()
+                                                                                   : otherwise));
         }
         case_node& one = case_node::of(*won);
         return visit(one, [&](auto& known) {
@@ -293,7 +308,12 @@ private:
     }
 
     /// Makes all cases that were handed back home.
-    void take_back(executor_node* first) noexcept {
+    void take_back(executor_node* latest) noexcept {
+        executor_node* first = nullptr;
+        while (latest != nullptr) { // those that were handed back first come first
+            executor_node* const earlier = std::exchange(latest->next, first);
+            first = std::exchange(latest, earlier);
+        }
         while (first != nullptr) {
             case_node& one = case_node::of(*static_cast<waiter*>(first));
             first = first->next; // before the case is offered again
@@ -305,10 +325,8 @@ private:
     /// Takes the case out of its object's list, or waits until it is handed back.
     template <class Known>
     void withdraw(Known& one) noexcept {
-        const bool is_settled = one.self->result != outcome::pending;
-        bool out = is_settled || one.is_linked();
-        one.registry->leave(one, [&] { out = out || one.withdraw(); });
-        if (!out) {
+        const bool listed = one.self->result == outcome::pending && !one.is_linked();
+        if (!one.leave(listed)) {
             detail::spin_until([&] {
                 take_back(word_.take_handed_back());
                 return one.is_linked();
@@ -365,7 +383,9 @@ public:
         if (at_ != stage::finished) {
             base::release();
         }
-        cases_->end(this);
+        if (in_round_) {
+            cases_->end(this);
+        }
     }
 
     static void* client_of(executor_node* node) noexcept { return from(node).client_; }
@@ -383,6 +403,7 @@ public:
     }
 
     void try_once(outcome otherwise) noexcept {
+        in_round_ = true;
         cases_->try_once(this, otherwise);
         base::await_settled();
     }
@@ -424,7 +445,9 @@ public:
 
     result take_result() noexcept {
         finish();
-        cases_->end(this);
+        if (std::exchange(in_round_, false)) {
+            cases_->end(this);
+        }
         return cases_->take_result(lost_);
     }
 
@@ -442,6 +465,7 @@ private:
 
     void set_executor(executor_ref on) noexcept {
         word().node.executor = on;
+        word().node.run = nullptr;
         word().node.owner = this;
     }
 
@@ -454,6 +478,7 @@ private:
 
     bool register_cases() noexcept {
         at_ = stage::offered;
+        in_round_ = true;
         if (!cases_->register_cases(this)) {
             return false;
         }
@@ -484,6 +509,7 @@ private:
     void* client_ = nullptr;
     outcome lost_ = outcome::pending; ///< Why the round did not begin.
     stage at_ = stage::created;
+    bool in_round_ = false;
 };
 
 } // namespace tryst::detail

@@ -48,9 +48,9 @@ struct case_node : list_links<case_node> {
 /* The word of a set
  * The waiter of each case stays in its object's wait list between two rounds. A completer that has
  * claimed it asks this word. If the owner waits, the case takes place. If it is away, the completer
- * hands the case back by the same CAS, and goes on as after a stale claim (I41). So the owner offers
- * only the cases that are *home* in each round: new, served or handed back. A case in its list needs
- * no look, because a partner would have taken it out (I3).
+ * hands the case back by the same CAS, and goes on as after a stale claim (I41). So in each round
+ * the owner offers only the cases that are *home*: new, served or handed back. A case in its list
+ * needs no look, because a partner would have taken it out (I3).
  *
  *   state        the owner                                a completer that has claimed a case
  *   away         is between rounds, or was decided        hands it back
@@ -62,12 +62,13 @@ struct case_node : list_links<case_node> {
  *   away        --begin[V1]--------> registering    by the owner, which takes what was handed back
  *   registering --open, park[V2]---> open, parked
  *   registering --leave[V2]--------> away           it has claimed a partner itself
- *   registering --yield[V3]--------> yielding
- *   yielding    --end_yield[V4]----> registering    by the owner, which takes what was handed back
- *   open        --reopen, park[V5]-> registering, parked
- *   waiting     --commit[V6]-------> away           by a completer
- *   away, yielding --hand back[V7]-> the same       by a completer, with one more case
- *   parked      --request_stop[V8]-> away           by a canceller; from open to stopped, expired
+ *   registering --yield------------> yielding
+ *   yielding    --end_yield[V1]----> registering    by the owner, which takes what was handed back
+ *   yielding    --leave[V3]--------> away
+ *   open        --reopen, park[V3]-> registering, parked
+ *   waiting     --commit[V3]-------> away           by a completer
+ *   away, yielding --hand back[V3]-> the same       by a completer, with one more case
+ *   parked      --request_stop[V3]-> away           by a canceller; from open to stopped, expired
  *
  * The waiting states have no handed-back cases: a completer commits in them, and the owner enters
  * them by a plain store from `registering`, which only the owner leaves.
@@ -83,7 +84,7 @@ struct case_node : list_links<case_node> {
  *      along I42. If none yielded, two sets that face each other could block each other; if all
  *      did, they could go on forever.
  *
- * docs/adr/0022 compares this with a set of watchers, as epoll has. */
+ * docs/adr/0022-standing-cases.md compares this with a set of watchers, as epoll has. */
 class standing_word {
 public:
     using commit_result = commitment::commit_result;
@@ -102,8 +103,8 @@ public:
     // ---- A completer, which has claimed `q`.
 
     /// As `commitment::try_commit`; but `away` in place of `stale`.
-    commit_result try_commit() noexcept {
-        word seen = word_.load(std::memory_order_relaxed); // relaxed: the CAS re-reads it
+    commit_result try_commit([[maybe_unused]] const waiter& q) noexcept {
+        word seen = peek_word();
         while (true) {
             if (takes_back(seen)) {
                 return commit_result::away;
@@ -112,9 +113,8 @@ public:
                 return commit_result::held;
             }
             const bool is_parked = seen == parked;
-            // [V6] acquire, pairs with [V2] and [V5]: everything that the owner did before. Failure
-            // relaxed: retried.
-            if (change(seen, away, std::memory_order_acquire)) {
+            if (change(seen, away)) {
+                TRYST_TRACE(commit, &q);
                 return is_parked ? commit_result::parked : commit_result::awake;
             }
         }
@@ -123,11 +123,10 @@ public:
     /// Hands `q` back. Afterwards it must not be touched.
     /// @returns false if the owner has come back meanwhile: call `try_commit` again.
     bool hand_back(waiter& q) noexcept {
-        word seen = word_.load(std::memory_order_relaxed); // relaxed: the CAS re-reads it
+        word seen = peek_word();
         while (takes_back(seen)) {
             q.next = first_of(seen);
-            // [V7] release, pairs with [V1] and [V4]: the use of `q`. Failure relaxed: retried.
-            if (change(seen, to_word(q) | (seen & state_bits), std::memory_order_release)) {
+            if (change(seen, to_word(q) | (seen & state_bits))) {
                 TRYST_TRACE(stale_claim, &q);
                 return true;
             }
@@ -138,14 +137,15 @@ public:
     /// As `commitment::complete`.
     bool complete(waiter& q, outcome how, commit_result committed) noexcept {
         q.result = how;
-        // [V9] release, pairs with [V10]: the item and the outcome. If the owner is parked, its post
+        // [V6] release, pairs with [V7]: the item and the outcome. If the owner is parked, its post
         // orders it, too.
         decision_.store(to_word(q), std::memory_order_release);
         return committed == commit_result::parked;
     }
 
     /// Waits until the set is not being registered.
-    void await_open() const noexcept {
+    [[gnu::noinline]] void await_open() const noexcept {
+        TRYST_TRACE(held_selection);
         // Relaxed: `try_commit` acquires.
         spin_until([this] { return word_.load(std::memory_order_relaxed) != registering; });
     }
@@ -154,9 +154,9 @@ public:
     /// Precondition: the end of the object has been announced (case_registry.hpp).
     void await_rest() noexcept {
         spin_until([this] {
-            // [V11] acquire, pairs with [V2], [V4] and [V5]: the uses. Release, pairs with [V1],
-            // [V4] and [V5]: the announcement. A read-modify-write, because the owner leaves this
-            // state by one, which continues the release sequence.
+            // [V5] acquire, pairs with [V2] and [V3]: the uses. Release, pairs with [V1] and
+            // [V3]: the announcement. A read-modify-write, because the owner leaves this state by
+            // one, which continues the release sequence.
             const word seen = word_.fetch_or(0, std::memory_order_acq_rel);
             return seen != registering && (seen & state_bits) != yielding;
         });
@@ -166,12 +166,11 @@ public:
 
     /// As `commitment::request_stop`.
     bool request_stop(bool by_deadline) noexcept {
-        word seen = word_.load(std::memory_order_relaxed); // relaxed: the CAS re-reads it
+        word seen = peek_word();
         while (seen == open || seen == parked) {
             const bool is_parked = seen == parked;
             const word wanted = is_parked ? away : by_deadline ? expired : stopped;
-            // [V8] acquire, pairs with [V2] and [V5]: the parked owner. Failure relaxed: retried.
-            if (change(seen, wanted, std::memory_order_acquire)) {
+            if (change(seen, wanted)) {
                 if (is_parked) {
                     decide(none(by_deadline));
                 }
@@ -185,27 +184,27 @@ public:
 
     /// Begins a round. @returns the first of the cases that were handed back, which `next` links.
     executor_node* begin() noexcept {
+        was_parked_ = false;
         decision_.store(pending, std::memory_order_relaxed); // relaxed: no party waits for it
-        // [V1] acquire, pairs with [V7] and [V11].
-        return first_of(swap(registering, std::memory_order_acquire));
+        return first_of(swap(registering));
     }
+
+    /// Whether the owner is between two rounds. For a look under a lock.
+    bool is_away() const noexcept { return (peek_word() & state_bits) == away; }
 
     /// After the result of a decision was taken.
     void forget() noexcept { decide(pending); }
 
     /// Takes what was handed back between two rounds.
     executor_node* take_handed_back() noexcept {
-        // Relaxed: the exchange acquires.
-        return first_of(word_.load(std::memory_order_relaxed)) == nullptr
-                   ? nullptr
-                   : first_of(swap(away, std::memory_order_acquire));
+        return first_of(peek_word()) == nullptr ? nullptr : first_of(swap(away));
     }
 
     /// Before a wait for `q`, a waiter that was claimed, whose owner registers: see I63.
     void yield_to(const waiter& q) noexcept {
         if (!is_yielding_ && (q.kind == waiter::kind_type::selecting || this < &of(q))) {
             is_yielding_ = true;
-            // [V3] relaxed: it publishes nothing, and no other party writes `registering`.
+            // Relaxed: it publishes nothing, and no other party writes `registering`.
             word_.store(yielding, std::memory_order_relaxed);
         }
     }
@@ -215,8 +214,7 @@ public:
         if (!std::exchange(is_yielding_, false)) {
             return nullptr;
         }
-        // [V4] acquire, pairs with [V7] and [V11]; release, pairs with [V11]: the uses of objects.
-        return first_of(swap(registering, std::memory_order_acq_rel));
+        return first_of(swap(registering));
     }
 
     /// Decides for `q`, by the owner's own step. Precondition: registering or yielding.
@@ -227,8 +225,7 @@ public:
     /// As in `commitment`.
     void open_or_park(bool park) noexcept {
         was_parked_ = park;
-        // [V2] release, pairs with [V6], [V8] and [V11].
-        word_.store(park ? parked : open, std::memory_order_release);
+        store(park ? parked : open);
     }
     bool reopen() noexcept {
         open_or_park(false);
@@ -244,10 +241,9 @@ public:
         return false;
     }
     bool try_decide_none() noexcept {
-        word seen = word_.load(std::memory_order_relaxed); // relaxed: the CAS re-reads it
+        word seen = peek_word();
         while (!takes_back(seen)) {
-            // Relaxed: the owner publishes nothing by it. Failure relaxed: retried.
-            if (change(seen, away, std::memory_order_relaxed)) {
+            if (change(seen, away)) {
                 decide(none(seen == expired));
                 return true;
             }
@@ -255,7 +251,7 @@ public:
         return false;
     }
     bool is_settled() const noexcept {
-        // [V10] acquire, pairs with [V9].
+        // [V7] acquire, pairs with [V6].
         return decision_.load(std::memory_order_acquire) != pending;
     }
     bool has_been_parked() const noexcept { return was_parked_; }
@@ -304,50 +300,63 @@ private:
 
     void leave(word decision) noexcept {
         decide(decision);
-        if (!is_yielding_) {
-            word_.store(away, std::memory_order_release); // [V2], for [V11]
-        } else {
-            // What is handed back meanwhile stays in the word.
-            is_yielding_ = false;
-            word_.fetch_and(~yielding, std::memory_order_release); // [V4], for [V11]
+        if (!std::exchange(is_yielding_, false)) {
+            store(away);
+            return;
+        }
+        word seen = peek_word();
+        while (!change(seen, seen & ~yielding)) { // with what was handed back
         }
     }
 
     bool change_open(word wanted) noexcept {
         word seen = open;
-        // [V5] release, pairs with [V6], [V8] and [V11]; acquire, pairs with [V11]. Failure relaxed:
-        // `is_settled` acquires.
         while (seen == open) {
-            if (change(seen, wanted, std::memory_order_acq_rel)) {
+            if (change(seen, wanted)) {
                 return true;
             }
         }
         return false;
     }
 
-    /// A weak compare-exchange, or a store where all parties are on one thread.
-    bool change(word& seen, word wanted, std::memory_order success) noexcept {
-        if (is_shared_) {
-            return word_.compare_exchange_weak(seen, wanted, success, std::memory_order_relaxed);
-        }
-        const word found = std::exchange(seen, peek_word());
-        if (found == seen) {
-            word_.store(wanted, std::memory_order_relaxed);
-        }
-        return found == seen;
+    word peek_word() const noexcept {
+        // Relaxed: what follows acquires.
+        return word_.load(std::memory_order_relaxed);
     }
 
-    /// Likewise.
-    word swap(word wanted, std::memory_order order) noexcept {
+    /// From `registering`.
+    void store(word state) noexcept {
+        // [V2] release, pairs with [V3] and [V5]: everything that the owner did before.
+        word_.store(state, std::memory_order_release);
+    }
+
+    /// A weak compare-exchange. Where all parties are on one thread, a load and a store.
+    bool change(word& seen, word wanted) noexcept {
         if (is_shared_) {
-            return word_.exchange(wanted, order);
+            // [V3] acquire, pairs with [V2] and itself: what the owner did before. Release, pairs
+            // with [V1], [V5] and itself: the use of a case that is handed back. Failure relaxed:
+            // retried.
+            return word_.compare_exchange_weak(seen, wanted, std::memory_order_acq_rel,
+                                               std::memory_order_relaxed);
+        }
+        const word expected = std::exchange(seen, peek_word());
+        if (expected == seen) {
+            word_.store(wanted, std::memory_order_relaxed); // relaxed: of one thread
+        }
+        return expected == seen;
+    }
+
+    /// Likewise, an exchange.
+    word swap(word wanted) noexcept {
+        if (is_shared_) {
+            // [V1] acquire, pairs with [V3] and [V5]: the cases that were handed back, and the end
+            // of an object.
+            return word_.exchange(wanted, std::memory_order_acquire);
         }
         const word found = peek_word();
-        word_.store(wanted, std::memory_order_relaxed);
+        word_.store(wanted, std::memory_order_relaxed); // relaxed: of one thread
         return found;
     }
-
-    word peek_word() const noexcept { return word_.load(std::memory_order_relaxed); }
 
     atomic<word> word_{away};
     atomic<word> decision_{pending};
@@ -360,7 +369,7 @@ private:
 
 /// Decides for it. Does not wait.
 inline commitment::commit_result try_commit(waiter& q) noexcept {
-    return q.kind == waiter::kind_type::standing ? standing_word::of(q).try_commit()
+    return q.kind == waiter::kind_type::standing ? standing_word::of(q).try_commit(q)
                                                  : commitment::of(q).try_commit(q);
 }
 
@@ -381,9 +390,8 @@ bool hand_back(waiter& q, Observer& seen) noexcept {
 
 /// Completes it. @returns as `commitment::complete_case`.
 inline bool complete_case(waiter& q, outcome how, commitment::commit_result committed) noexcept {
-    return q.kind == waiter::kind_type::standing
-               ? standing_word::of(q).complete(q, how, committed)
-               : commitment::complete_case(q, how, committed);
+    return q.kind == waiter::kind_type::standing ? standing_word::of(q).complete(q, how, committed)
+                                                 : commitment::complete_case(q, how, committed);
 }
 
 /// As above for a close, which leaves no other list.

@@ -93,10 +93,14 @@ public:
     object_cases& cases() noexcept { return cases_; }
 
     /// Takes the waiter of a set's case out of the wait list, if it has not been claimed.
+    /// Precondition: `pin_case`, which this undoes.
     template <class W>
     bool withdraw_case(W& w) noexcept {
-        return withdraw_from_list(w, outcome::not_selected);
+        const bool out = withdraw_from_list(w, outcome::not_selected);
+        arena_.unpin();
+        return out;
     }
+    void pin_case() noexcept { arena_.pin(); }
 
     /// Ends the operation of `w`, which belongs to the caller and is in no slot, without an
     /// exchange.
@@ -476,8 +480,8 @@ private:
         }
     }
 
-    /// Decides for `q`, which a close has claimed in the wait list, if it is one of several cases. A
-    /// closer must do so at once (I41): it may resume a party inline before it completes `q`.
+    /// Decides for `q`, which a close has claimed in the wait list, if it is one of several cases.
+    /// A closer must do so at once (I41): it may resume a party inline before it completes `q`.
     /// @returns whether `complete_closed` must follow; if not, `q` must not be touched any more.
     bool take_closed(waiter& q) noexcept {
         if (!needs_decision(q)) {

@@ -72,8 +72,8 @@ class protocol<single_slot, Observer> : public offers<basic_arena<single_slot>, 
 public:
     using base::base;
     ~protocol() {
-        base::cases().end();
         base::close();
+        base::cases().end();
         arena_.drain();
     }
 
