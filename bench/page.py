@@ -19,7 +19,7 @@ TOP = Path(__file__).resolve().parents[1]
 CSV = TOP / "bench/results.csv"
 COLUMNS = ("work", "implementation", "size", "median", "least", "most", "fairness", "success", "p99", "cpu", "redis_us", "all_lines", "failed",
            "measured")
-UNITS = {"pool": "tasks", "line hop": "processors", "within one process": "tasks", "Redis": "rooms", "latency": "us of pause",
+UNITS = {"pool": "tasks", "many channels": "channels", "line hop": "processors", "within one process": "tasks", "Redis": "rooms", "latency": "us of pause",
          "threads": "threads", "memory": "tasks, in bytes"}
 LEVEL = 1.15  # medians that differ less, of samples that overlap, are level
 COMPARED = (("", ""), ("on Asio", "Asio channel"), ("on Boost.Fiber", "Boost.Fiber channel"), ("any_io_executor", "any_io_executor"))

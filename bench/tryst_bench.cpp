@@ -7,6 +7,11 @@
 #include "workloads.hpp"
 
 #include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <type_traits>
 
 namespace tryst::bench {
 namespace {
@@ -126,6 +131,91 @@ void line_hop(benchmark::State& state) {
     report(state, {hops, elapsed, true});
 }
 
+// One task serves many channels. Another sends to them in a pseudo-random order, and lets it wait
+// each time.
+
+class channel_numbers {
+public:
+    explicit channel_numbers(std::size_t channels) : channels_(channels) {}
+    std::size_t next() { return (state_ = state_ * 1664525U + 1013904223U) / 256 % channels_; }
+
+private:
+    std::size_t channels_;
+    std::uint32_t state_ = 1;
+};
+
+template <class Channel>
+task<> serve_known(std::deque<Channel>& from, std::size_t rounds, item& sum) {
+    channel_numbers numbers(from.size());
+    while (rounds-- != 0) {
+        const auto got = co_await from[numbers.next()].receive();
+        sum += got ? *got : 0;
+    }
+}
+template <class Channel>
+task<> serve_anew(std::deque<Channel>& from, std::size_t rounds, item& sum) {
+    while (rounds-- != 0) {
+        auto got = co_await tryst::select_from(from, [](Channel& each) { return each.receive(); });
+        const auto one = got.get();
+        sum += one ? *one : 0;
+    }
+}
+template <class Channel>
+task<> serve_set(std::deque<Channel>& from, std::size_t rounds, item& sum) {
+    case_set<std::size_t, receive_case<Channel>> set;
+    for (std::size_t i = 0; i != from.size(); ++i) {
+        set.add(from[i].receive(), i);
+    }
+    static_cast<void>(set.try_next()); // registers them, which is not measured
+    while (rounds-- != 0) {
+        auto got = co_await set.next();
+        sum += got && got.get() ? *got.get() : 0;
+    }
+}
+
+template <class Channel>
+void rounds(benchmark::State& state, task<> (*serve)(std::deque<Channel>&, std::size_t, item&),
+            std::size_t channels, std::size_t count) {
+    std::deque<Channel> at;
+    for (std::size_t i = 0; i != channels; ++i) {
+        if constexpr (std::is_default_constructible_v<Channel>) {
+            at.emplace_back();
+        } else {
+            at.emplace_back(0);
+        }
+    }
+    run_loop loop;
+    item sum = 0;
+    loop.spawn(serve(at, count, sum));
+    loop.run_until_idle();
+    loop.spawn([](auto& to, std::size_t left, run_loop& on) -> task<> {
+        channel_numbers numbers(to.size());
+        while (left-- != 0) {
+            const auto sent = co_await to[numbers.next()].send(1);
+            static_cast<void>(sent);
+            co_await on.executor().schedule();
+        }
+    }(at, count, loop));
+    const auto begin = steady::now();
+    loop.run_until_idle();
+    const seconds elapsed = steady::now() - begin;
+    report(state, {count, elapsed, sum == count});
+}
+
+template <class Channel>
+void add_rounds(const std::string& name) {
+    const auto one = [&](const char* how, auto serve, std::size_t channels, std::size_t count) {
+        add("variant: serve many channels, one loop/tryst " + name + ", " + how + "/" +
+                std::to_string(channels),
+            [=](benchmark::State& state) { rounds<Channel>(state, serve, channels, count); });
+    };
+    for (const std::size_t channels : {std::size_t{16}, std::size_t{10'000}}) {
+        one("the right one", serve_known<Channel>, channels, 500'000);
+        one("case_set", serve_set<Channel>, channels, 500'000);
+        one("select_from", serve_anew<Channel>, channels, 5'000'000 / (channels * 5));
+    }
+}
+
 template <class Channel>
 void add_channel(const std::string& name) {
     add_loops("one way, one loop/" + name, hand_over<run_loops, Channel>, 1,
@@ -189,6 +279,9 @@ void add_channel(const std::string& name) {
     add_buffered("tryst channel of 64, single_threaded", hand_over<run_loops, alone>, nullptr);
     add_buffered("tryst fifo, no buffer", hand_over<run_loops, fifo>, hand_over<run_loops, fifo>);
 
+    add_rounds<fifo>("fifo");
+    add_rounds<channel<item>>("channel of 0");
+    add_rounds<channel<item, single_threaded>>("channel of 0, single_threaded");
     add_loops("variant: deadline, one loop/tryst", swaps<run_loops, with_deadline>, 1, {16});
     add_loops("variant: stop token, one loop/tryst", swaps<run_loops, with_stop_token>, 1, {16});
     add_loops("variant: counted, one loop/tryst", swaps<run_loops, counted_meeting>, 1,

@@ -94,16 +94,20 @@ class case_set {
     static_assert(sizeof...(Operations) != 0 && sizeof...(Operations) <= 255,
                   "tryst: a case_set names the types of its cases: "
                   "case_set<int, receive_case<channel<job>>>");
-    static_assert((!std::is_void_v<typename detail::standing_side<Operations>::type> && ...),
-                  "tryst: the cases of a case_set are what exchange, red, blue, send and receive "
-                  "return, without limits: case_set<int, receive_case<channel<job>>>");
     static_assert(std::is_nothrow_copy_constructible_v<Token>,
                   "tryst: a token of a case_set must have a copy constructor that does not throw; "
                   "use a pointer or an index");
 
     template <class Operation>
-    using side_of = typename detail::standing_side<Operation>::type;
-    using cases = detail::standing_cases<Token, side_of<Operations>...>;
+    using side_of = typename detail::standing_side<std::remove_cvref_t<Operation>>::type;
+    static constexpr bool are_cases = (!std::is_void_v<side_of<Operations>> && ...);
+    static_assert(are_cases,
+                  "tryst: the cases of a case_set are what exchange, red, blue, send and receive "
+                  "return, without limits: case_set<int, receive_case<channel<job>>>");
+    // After a mistake without cases, so that no other error follows.
+    using cases =
+        std::conditional_t<are_cases, detail::standing_cases<Token, side_of<Operations>...>,
+                           detail::standing_cases<Token>>;
 
 public:
     /// What `next` returns.

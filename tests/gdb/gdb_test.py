@@ -244,6 +244,8 @@ class Waiters(Case):
              r"another case: blue in synchronous_channel 0x\w+ \(numbers\)$"),
             ("numbers", rf"0  blue, coroutine one_of_two\(\) at {self.at('one-of-two')}, {loop}$",
              r"another case: in exchanger 0x\w+ \(swaps\)$"),
+            ("watched", r"0  blue, a case of a set whose owner is away$"),
+            ("also_watched", rf"0  blue, a case of a set, {loop}$"),
             ("stack", r"red_blue_exchanger 0x\w+: 2 waiters$",
              rf"0  blue, coroutine arrive_blue<?.*\(\) at {self.at('blue')}, {loop}, {none}", "1  blue, coroutine arrive_blue"),
             ("buffered", r'channel 0x\w+ "queue": 2 items, limit 2, 1 waiter$', rf"0  red, coroutine send.*, {loop}, {none}"),
@@ -286,7 +288,7 @@ class Stacks(Case):
         swap = self.at("swap")
         self.assert_shown(
             "tryst stacks",
-            r"^run_loop 0x\w+ \(loop\): 23 tasks$",
+            r"^run_loop 0x\w+ \(loop\): 24 tasks$",
             r"#0  get\(\) at .*, waiting in future 0x\w+ \(awaited_reply\), no stop, no deadline\n",
             rf"#0  swap\(\) at {swap}, waiting in exchanger 0x\w+ \"lobby\", no stop, no deadline\n"
             r"  #1  spawned on run_loop 0x",

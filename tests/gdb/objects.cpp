@@ -165,6 +165,10 @@ coloured<> crowd;
 coloured<tryst::order::lifo> stack{3};
 numbers_channel channel;
 numbers_channel numbers;
+numbers_channel watched;
+numbers_channel also_watched;
+tryst::case_set<int, tryst::receive_case<numbers_channel>> away;
+tryst::case_set<int, tryst::receive_case<numbers_channel>> awaited;
 buffered_channel buffered(2);
 buffered_channel drained(0);
 weighted_channel heavy(tryst::unlimited);
@@ -251,6 +255,11 @@ void make_endless_scope() {
     node->following = node;
 }
 
+tryst::task<> any_of_set() {
+    auto got = co_await awaited.next();
+    (void)got;
+}
+
 int main() {
     busy.set_name("lobby");
     buffered.set_name("queue");
@@ -282,6 +291,10 @@ int main() {
     loop.spawn(swap_or_stop(stoppable, stop.get_token()));
     loop.spawn(swap_for_an_hour(timed));
     loop.spawn(one_of_two(swaps, numbers));
+    away.add(watched.receive(), 1);
+    (void)away.try_next();
+    awaited.add(also_watched.receive(), 1);
+    loop.spawn(any_of_set());
     loop.spawn(rest());
     loop.spawn(swap_twice(both.first, *both.second));
     loop.spawn(ask(loop, asked));

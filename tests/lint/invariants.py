@@ -95,6 +95,9 @@ BROKEN_BY = {
     "I59": "future: an item is taken twice",
     "I60": "asio: an executor's own step runs next",
     "I61": "select: a late event outlives its selection",
+    "I62": "set: a case is handed back whatever the state",
+    "I63": "set: no set yields",
+    "I64": "set: the end of an object waits for no set",
 }
 
 

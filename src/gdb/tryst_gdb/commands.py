@@ -10,9 +10,9 @@ import gdb
 from . import coroutines, waits
 from .coroutines import Coroutine
 from .exchangers import contents_of, exchangers_in, waiters_in
-from .executors import Loop, loop_of
+from .executors import Executor, Loop, loop_of
 from .program import MOST_FRAMES, Program, ancestors, attempt
-from .values import Unreadable, known_settings, nested, required_type, type_name, unwrapped
+from .values import Unreadable, at, known_settings, nested, number, required_type, type_name, unwrapped
 from .waiters import Waiter, deadline_behind, describe_deadline, limits_of, thread_of, waiter_at
 
 
@@ -21,6 +21,8 @@ from .waiters import Waiter, deadline_behind, describe_deadline, limits_of, thre
 
 def party(waiter: Waiter, program: Program) -> list[str]:
     """Who waits, and how: one line, and others about it."""
+    if waiter.kind == "standing":
+        return [case_of_set(waiter)]
     of = waiter.coroutine()
     kind = waiter.executor.kind if waiter.executor.vtable else ""
     details = [each for each in (limits_of(waiter),) if each]
@@ -51,6 +53,16 @@ def party(waiter: Waiter, program: Program) -> list[str]:
             if not outer.is_internal:
                 lines.append(f"awaited by {outer.where()}")
     return lines
+
+
+def case_of_set(waiter: Waiter) -> str:
+    """Whether the owner of a standing case waits for it."""
+    node = at(waiter.owner, required_type("tryst::detail::case_node"))
+    word = node["set"].dereference()
+    state = number(word["word_"]) & 7
+    if state < 2:
+        return "a case of a set whose owner is away"
+    return f"a case of a set, on {Executor.of(word['node']['executor'])}"
 
 
 def other_cases(waiter: Waiter, program: Program) -> list[str]:

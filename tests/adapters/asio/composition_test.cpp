@@ -113,6 +113,48 @@ TEST(AsioSelection, MayEndWithItsContext) {
     EXPECT_FALSE(ch.try_send(1));
 }
 
+/// A set is awaited on one context after another, the first of which ends while it waits.
+TEST(AsioSelection, AwaitsASet) {
+    using numbers = tryst::synchronous_channel<int>;
+    numbers ch;
+    tryst::case_set<int, tryst::receive_case<numbers>> set;
+    set.add(ch.receive(), 7);
+    {
+        net::io_context context;
+        net::co_spawn(
+            context,
+            [&]() -> net::awaitable<void> {
+                const auto got = co_await wait(set.next());
+                ADD_FAILURE() << got.token();
+            },
+            net::detached);
+        context.poll();
+    }
+    EXPECT_FALSE(ch.try_send(1));
+    net::io_context context;
+    int sum = 0;
+    net::co_spawn(
+        context,
+        [&]() -> net::awaitable<void> {
+            while (auto got = co_await wait(set.next(1h))) {
+                if (!got.get()) {
+                    co_return;
+                }
+                sum += *got.get();
+            }
+        },
+        net::detached);
+    std::thread sender([&] {
+        for (int i = 0; i != 100; ++i) {
+            EXPECT_TRUE(tryst::sync_wait(ch.send(1)));
+        }
+        ch.close();
+    });
+    context.run();
+    sender.join();
+    EXPECT_EQ(sum, 100);
+}
+
 TEST_F(AsioComposition, OrEndsWithAWaitAndCancelsTheTimer) {
     auto work = [&]() -> net::awaitable<void> {
         auto which = co_await (wait(ex.exchange(item(1))) || never.async_wait(net::use_awaitable));

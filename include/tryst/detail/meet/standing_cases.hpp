@@ -356,6 +356,13 @@ private:
     const void* round_ = nullptr; ///< The one in progress.
 };
 
+/// After a mistake.
+template <class Token>
+class standing_cases<Token> {
+public:
+    using result = case_set_result<Token>;
+};
+
 /* A round
  * Has the interface of an `operation`, so it has the same clients. */
 template <class Cases, class Limits>
