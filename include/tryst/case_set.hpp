@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A selection that stays registered: a set of exchanges that is awaited again and again.
+/// A selection whose cases stay registered from one wait to the next.
 /// Standard library only.
 #pragma once
 
@@ -20,8 +20,8 @@ namespace tryst {
 /// @addtogroup meeting
 /// @{
 
-/// The type of what the members of a `Place` return without limits, for the type of a `case_set`:
-/// `case_set<int, receive_case<channel<job>>>`.
+/// The types that `receive()`, `send(x)` and `exchange(x)` of a channel or exchanger return, for
+/// the type of a `case_set`: `case_set<int, receive_case<channel<job>>>`.
 template <class Place>
 using receive_case = decltype(std::declval<Place&>().receive());
 template <class Place>
@@ -46,13 +46,13 @@ struct standing_side<exchange_operation<Side, limits<false>>> {
 
 } // namespace detail
 
-/// One call of `case_set::next`, lazily started. Its guarantees are those of `exchange_operation`,
+/// One call to `case_set::next`, lazily started. Its guarantees are those of `exchange_operation`,
 /// with these differences:
 ///
 /// @returns     `case_set_result`.
 /// @progress    as `select_operation`.
 /// @cancellation total. If the coroutine is destroyed after a case took place and before it
-///   resumes, the following call of `next` returns the result.
+///   resumes, the following call returns the result.
 /// @allocation  none, except as the exchangers of the cases do.
 template <class Cases, class Limits>
 class [[nodiscard]] next_operation
@@ -66,24 +66,22 @@ class [[nodiscard]] next_operation
         : base(std::forward<Arguments>(arguments)...) {}
 };
 
-/// A set of exchanges, sends and receives, which are its cases. Each call of `next` waits until
+/// A set of exchanges, sends and receives, which are its cases. Each call to `next` waits until
 /// exactly one of them takes place. Unlike those of `select`, the cases stay in the wait lists of
 /// their exchangers, so a call costs the same with 10 cases and with 10,000.
 ///
-/// A case takes part only while the owner waits in `next`. In the meantime it takes nothing and
-/// holds nobody up: a partner that comes waits as if the case were not there, and the next call
-/// meets it. A case that such a partner found is offered again by the next call, behind others that
-/// wait there; any other keeps its place in the queue. One arrival may find many cases whose owners
-/// are away. Each costs it about half as much as an exchange, and is then out of the way until its
-/// owner calls `next`.
+/// A case takes part only while the owner waits in `next`. Between two calls it takes nothing and
+/// blocks no party: a partner that comes proceeds as if the case were not there; if it waits, the
+/// next call meets it. In a `fifo` list, a case keeps its place from one call to the next, unless
+/// such a partner has found it (docs/case-sets.md).
 ///
 /// A case that brings nothing, such as `receive`, takes part again after it took place. One that
 /// brings an item is idle until `rearm` gives it another. If an exchanger is closed or destroyed,
-/// its case takes place with the error `closed`, and leaves the set, unless `reset` opens it again
-/// before the next call of `next`. The exchanger may be destroyed before the set.
+/// its case takes place with the error `closed`, and leaves the set, unless the channel is
+/// `reset` before the next call. The exchanger may be destroyed before the set.
 ///
-/// One coroutine, fiber or thread uses the set at a time. All members but `next` are for the time
-/// between two calls of `next`; a use during a call is an error (an assertion).
+/// One coroutine, fiber or thread, the owner, uses the set at a time. During a call to `next`, the
+/// other members must not be used (an assertion).
 ///
 /// @tparam Token       identifies a case to the caller: a pointer or an index, for example. Copying
 ///   it must not throw.
@@ -104,7 +102,7 @@ class case_set {
     static_assert(are_cases,
                   "tryst: the cases of a case_set are what exchange, red, blue, send and receive "
                   "return, without limits: case_set<int, receive_case<channel<job>>>");
-    // After a mistake without cases, so that no other error follows.
+    // If an assertion failed: no cases, so that no other error follows.
     using cases =
         std::conditional_t<are_cases, detail::standing_cases<Token, side_of<Operations>...>,
                            detail::standing_cases<Token>>;
@@ -119,7 +117,7 @@ public:
     case_set() = default;
     case_set(const case_set&) = delete;
     case_set& operator=(const case_set&) = delete;
-    /// Destroys the cases with their items. Precondition: no call of `next` is in progress.
+    /// Destroys the cases with their items. Precondition: no call to `next` is in progress.
     ~case_set() = default;
 
     /// The number of cases.
@@ -127,7 +125,7 @@ public:
     /// Whether there are none.
     bool empty() const noexcept { return size() == 0; }
 
-    /// Adds a case, which takes part in the next call of `next`.
+    /// Adds a case, which takes part from the next call to `next`.
     /// @param operation  what a member of an exchanger or channel returned: `a.receive()`.
     /// @throws std::bad_alloc. Then nothing was added, and `operation` still has its item.
     template <class Operation>
@@ -140,10 +138,9 @@ public:
             made.where(), made.take_item(), std::move(token)));
     }
 
-    /// Takes a case out of the set. It may wait for a few instructions of a partner that has found
-    /// the case.
-    /// @returns  the result of the case: the error `not_selected`, with its item in `returned()`;
-    ///   or what the following `next` would return, if a call was destroyed; nothing if it is idle.
+    /// Takes a case out of the set. May spin until a partner that has found the case hands it back.
+    /// @returns  the error `not_selected`, with the item of the case in `returned()`; or the result
+    ///   that a destroyed call to `next` has left; `std::nullopt` if the case is idle.
     template <class Result>
     std::optional<Result> remove(case_handle<Result> which) noexcept {
         return cases_.template remove<Result>(node_of(which));
@@ -156,8 +153,8 @@ public:
         cases_.template rearm<exchange_result<Theirs, Own>>(node_of(which), item);
     }
 
-    /// Waits until a case takes place. If several partners wait, the cases that were offered longer
-    /// ago come first.
+    /// Waits until a case takes place. If partners wait for several cases, the one that was added,
+    /// rearmed or taken out of its wait list first takes place.
     /// @param limit  at most one time limit and one stop token, which end the wait early: see
     ///   `wait_limit`.
     /// @returns  an awaitable of `case_set_result`. It fails at once with `no_partner` if the set

@@ -48,7 +48,7 @@ private:
     detail::case_node* node_ = nullptr;
 };
 
-/// The outcome of one round of a `case_set`: the case that took place, with its token, or none.
+/// The outcome of one call to `case_set::next`: the case that took place, with its token, or none.
 /// @tparam Results  the `exchange_result` of each type of case.
 template <class Token, class... Results>
 class [[nodiscard]] case_set_result {
@@ -56,13 +56,13 @@ class [[nodiscard]] case_set_result {
     using result_at = std::variant_alternative_t<I, std::variant<Results...>>;
 
 public:
-    /// Whether a case took place, which may have the error `closed`, `cancelled` or
-    /// `out_of_memory`.
+    /// Whether a case took place, which may have the error `closed`, `out_of_memory`, or,
+    /// after `channel::cancel`, `cancelled`.
     explicit operator bool() const noexcept { return node_ != nullptr; }
 
-    /// Why no case took place: `cancelled` or `timed_out`, by the limits; `no_partner`, if the set
-    /// has no case with an item, or for `try_next`; or `out_of_memory`, if no thread can be started
-    /// for the deadline. If one did, the error of its result.
+    /// If a case took place: the error of its result. Otherwise why none did: `cancelled` or
+    /// `timed_out`, by the limits; `no_partner`, if the set is empty, if all its cases are idle, or
+    /// for `try_next`; `out_of_memory`, if no thread can be started for the deadline.
     std::error_code error() const noexcept {
         return *this ? std::visit(
                            [](const auto& of) {
@@ -76,19 +76,19 @@ public:
                      : make_error_code(lost_);
     }
 
-    /// The token of the case that took place. Precondition for this and the rest: one did.
+    /// The token of the case that took place. Precondition, here and below: one did.
     const Token& token() const noexcept {
         assert(*this && "tryst: no case took place; check the result of next");
         return *token_;
     }
 
-    /// Which of the set's types of cases it has, from 0.
+    /// The index of its type among the set's types of cases.
     std::size_t index() const noexcept {
         assert(*this && "tryst: no case took place; check the result of next");
         return result_.index() - 1;
     }
 
-    /// The result of the case, which is of type `I`.
+    /// Its result. Precondition: `index() == I`.
     template <std::size_t I = 0>
     result_at<I>& get() noexcept {
         static_assert(I < sizeof...(Results), "tryst: the set has no such type of cases");
@@ -96,7 +96,7 @@ public:
         return *std::get_if<I + 1>(&result_);
     }
 
-    /// Refers to the case, for `rearm` and `remove`. If it is `closed`, it has left the set.
+    /// Its handle, for `rearm` and `remove`. If the case is `closed`, the handle is invalid.
     template <std::size_t I = 0>
     case_handle<result_at<I>> handle() const noexcept {
         assert(*this && index() == I && "tryst: handle<I> needs a case of that type");

@@ -270,7 +270,7 @@ void ended() {
         });
 }
 
-/// An object ends while its case is listed, or on the way home; then the case is removed.
+/// An object ends while its case is listed, or being handed back. The case is removed meanwhile.
 template <class Place>
 void ended_removed() {
     stage<Place> s(1);

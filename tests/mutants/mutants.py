@@ -836,10 +836,10 @@ def sets() -> Iterator[Mutant]:
     yield mutant(registry, "a case leaves its registry without the lock", "        lock_.lock();\n        const bool is_there", "        const bool is_there",
                  also=("        cases_.remove(one.registered);\n        release();\n", "        cases_.remove(one.registered);\n        --users_;\n"))
     yield mutant(cases, "a set does not ask whether the object has ended", "        if (registry->has_ended()) {", "        if (false) {")
-    yield mutant(cases, "a served case is forgotten", "                known.renew({});\n                home_.push_back(known);\n", "                known.renew({});\n")
+    yield mutant(cases, "a served case is forgotten", "                known.renew({});\n                unlisted_.push_back(known);\n", "                known.renew({});\n")
     yield mutant(cases, "a case is removed although it is claimed", "        if (!one.leave(listed)) {\n", "        if (!one.leave(listed) && false) {\n")
-    yield mutant(cases, "a case is offered before it is listed", "            home_.remove(*one); // before a party may hand it back\n", "",
-                 also=("            take_back(word_.end_yield());\n", "            home_.remove(*one);\n            take_back(word_.end_yield());\n"))
+    yield mutant(cases, "a case is offered before it is listed", "            unlisted_.remove(*one); // before a party may hand it back\n", "",
+                 also=("            take_back(word_.end_yield());\n", "            unlisted_.remove(*one);\n            take_back(word_.end_yield());\n"))
     yield mutant(cases, "a yield never ends", "            take_back(word_.end_yield());\n", "")
     yield mutant(cases, "the result of a destroyed round is lost", "return round_ == nullptr && word_.decided() != nullptr;", "return false;")
     yield mutant(cases, "a destroyed frame does not wait for its resumption",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Which cases of sets are at an object, so that a set does not touch an object that has ended.
+/// The cases of sets at an object, so that no set uses the object after its destruction.
 /// Standard library only. Allocates when the first case of a set comes to an object.
 #pragma once
 
@@ -18,14 +18,16 @@
 namespace tryst::detail {
 
 /* The registry
- * A case that is home is in no list, so it learns of the end of its object in another way: the
- * object and its cases share a registry, which the last of them deletes.
+ * A case that was handed back is in no wait list, so it learns of the destruction of its object in
+ * another way: the object and its cases share a registry, which the last of them deletes.
  *
- * I64. A set uses an object only if it has not found that the object has ended: while the set is
- *      registering or yielding, or with a pin (I5) that it took under the registry's lock. The
- *      object's end first says so, and then waits until no set that has a case here is registering
- *      or yielding. So no set uses an object after its end. A set ends only after all its cases have
- *      left their registries. */
+ * I64. No set uses an object after its destruction.
+ *     1. A set uses an object only while it is registering or yielding, or with a pin (I5) that it
+ *        took under the registry's lock.
+ *     2. Before either use it reads whether the object has ended.
+ *     3. The destructor says so, then waits until no set that has a case here is registering or
+ *        yielding, and then until there are no pins.
+ *     4. A set is destroyed only after its cases have left their registries. */
 class case_registry {
 public:
     case_registry() = default;

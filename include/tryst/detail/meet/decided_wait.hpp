@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What the wait for a selection and that for a round of a set have in common: they wait for a word
-/// that decides between cases.
+/// The part of waiting that selections and sets share: the wait for a word that decides between
+/// cases.
 /// Standard library only. Never allocates or throws.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace tryst::detail {
 
-/// @tparam Derived  what `pending` needs, and
+/// @tparam Derived  a `selection` or a `case_set_round`. It has what `pending` needs, and
 ///   - `word()`, a `commitment` or a `standing_word`;
 ///   - `register_cases()`, which returns whether a case is decided;
 ///   - `set_executor(on)`; `has_events` and `start_events()` for the cases that are events.
@@ -95,7 +95,7 @@ protected:
         return start_limits_and_park();
     }
 
-    /// Puts the events and the limits into force.
+    /// Starts the events and the limits.
     /// @returns as `park_now`.
     bool start_limits_and_park() noexcept {
         self().start_events();

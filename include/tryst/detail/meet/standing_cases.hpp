@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The cases of a set, which stay in their wait lists, and one round of it.
+/// The cases of a set, and one round of the set.
 /// Standard library only. `standing_cases::add` allocates; the rest never allocates or throws.
 #pragma once
 
@@ -69,8 +69,8 @@ public:
     }
 
     /// Leaves the registry.
-    /// @param listed  whether the waiter may be in the wait list. It is taken out, unless it has been
-    ///   claimed.
+    /// @param listed  whether the waiter may be in the wait list. It is taken out, unless it has
+    ///   been claimed.
     /// @returns false if it has been claimed.
     bool leave(bool listed) noexcept {
         const auto pin = [&] {
@@ -137,7 +137,7 @@ public:
     standing_cases(const standing_cases&) = delete;
     standing_cases& operator=(const standing_cases&) = delete;
     ~standing_cases() {
-        assert(round_ == nullptr && "tryst: a case_set must outlive the call of next");
+        assert(round_ == nullptr && "tryst: a case_set must outlive the call to next");
         while (auto* const each = all_.front()) {
             visit(*each->one, [this](auto& known) {
                 this->withdraw(known);
@@ -161,7 +161,7 @@ public:
         registry.join(*made, Side::waiter::side);
         made->owned.one = made.get();
         all_.push_front(made->owned);
-        home_.push_back(*made);
+        unlisted_.push_back(*made);
         ++size_;
         ++armed_;
         return *made.release();
@@ -199,7 +199,7 @@ public:
             if constexpr (std::is_same_v<typename known_case::result, Result>) {
                 known.renew(std::move(item));
                 known.is_idle = false;
-                home_.push_back(known);
+                unlisted_.push_back(known);
                 ++armed_;
             }
         });
@@ -207,7 +207,7 @@ public:
 
     // ---- One round.
 
-    /// Offers all cases that are home.
+    /// Offers all cases that are in no wait list and not idle.
     /// @param by  identifies the round.
     /// @returns whether the round is decided, or about to be.
     bool register_cases(const void* by) noexcept {
@@ -221,14 +221,14 @@ public:
             word_.decide_none(outcome::no_partner);
             return true;
         }
-        for (std::size_t registered = 0; case_node* const one = home_.front(); ++registered) {
+        for (std::size_t registered = 0; case_node* const one = unlisted_.front(); ++registered) {
             if (registered == held_cases) {
                 registered = 0;
                 if (!word_.reopen()) {
                     return true;
                 }
             }
-            home_.remove(*one); // before a party may hand it back
+            unlisted_.remove(*one); // before a party may hand it back
             const bool decided = visit(*one, [](auto& known) { return known.enlist(); });
             if (decided) {
                 return true;
@@ -245,7 +245,7 @@ public:
         }
     }
 
-    /// After a decision, or if the round does not begin.
+    /// @param otherwise  why the round did not begin; `pending` if it did.
     result take_result(outcome otherwise) noexcept {
         waiter* const won = word_.decided();
         if (won == nullptr) {
@@ -262,7 +262,7 @@ public:
                 this->drop(known);
             } else if constexpr (std::remove_reference_t<decltype(known)>::renews_itself) {
                 known.renew({});
-                home_.push_back(known);
+                unlisted_.push_back(known);
             } else {
                 known.is_idle = true;
                 --armed_;
@@ -283,7 +283,7 @@ public:
 
 private:
     void assert_between_rounds() const noexcept {
-        assert(round_ == nullptr && "tryst: a case_set must not be used during a call of next");
+        assert(round_ == nullptr && "tryst: a case_set must not be used during a call to next");
     }
 
     template <class Side>
@@ -293,7 +293,7 @@ private:
         return i;
     }
 
-    /// Calls `f` with the case as what it is. @returns what `f` returns.
+    /// Calls `f` with the case as its own type. @returns what `f` returns.
     template <class F>
     auto visit(case_node& one, F f) {
         if constexpr (sizeof...(Sides) == 1) {
@@ -307,7 +307,7 @@ private:
         }
     }
 
-    /// Makes all cases that were handed back home.
+    /// Puts the cases that were handed back into `unlisted_`, the first one first.
     void take_back(executor_node* latest) noexcept {
         executor_node* first = nullptr;
         while (latest != nullptr) { // those that were handed back first come first
@@ -318,7 +318,7 @@ private:
             case_node& one = case_node::of(*static_cast<waiter*>(first));
             first = first->next; // before the case is offered again
             visit(one, [](auto& known) { known.end_wait(outcome::not_selected); });
-            home_.push_back(one);
+            unlisted_.push_back(one);
         }
     }
 
@@ -340,7 +340,7 @@ private:
             word_.forget();
         }
         if (one.is_linked()) {
-            home_.remove(one);
+            unlisted_.remove(one);
         }
         all_.remove(one.owned);
         --size_;
@@ -349,14 +349,14 @@ private:
     }
 
     standing_word word_{(case_of<Sides>::is_shared || ...)};
-    linked_queue<case_node> home_; ///< To be offered in the next round, in this order.
+    linked_queue<case_node> unlisted_; ///< To be offered in the next round, in this order.
     linked_list<case_node::member> all_;
     std::size_t size_ = 0;
     std::size_t armed_ = 0; ///< How many are not idle.
     const void* round_ = nullptr; ///< The one in progress.
 };
 
-/// After a mistake.
+/// If an assertion of `case_set` failed.
 template <class Token>
 class standing_cases<Token> {
 public:
@@ -398,7 +398,7 @@ public:
     static void* client_of(executor_node* node) noexcept { return from(node).client_; }
 
     bool try_match() noexcept {
-        assert(at_ == stage::created && "tryst: a call of next can be awaited only once");
+        assert(at_ == stage::created && "tryst: a call to next can be awaited only once");
         if (cases_->has_kept()) {
             return true;
         }

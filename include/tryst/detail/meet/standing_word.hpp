@@ -21,8 +21,7 @@ namespace tryst::detail {
 class case_registry;
 class standing_word;
 
-/// A case of a set, apart from its waiter. It belongs to the owner of the set, which links it while
-/// it is home.
+/// A case of a set, without its waiter. Only the owner of the set links it.
 struct case_node : list_links<case_node> {
     /// The part that the registry of its object links.
     struct entry : list_links<entry> {
@@ -38,23 +37,23 @@ struct case_node : list_links<case_node> {
 
     standing_word* set = nullptr;
     waiter* self = nullptr;
-    case_registry* registry = nullptr; ///< Of its object.
+    case_registry* registry = nullptr; ///< The one of its object.
     std::uint8_t index = 0; ///< Which of the set's types it has.
     bool is_idle = false; ///< It has no item.
     entry registered;
     member owned;
 };
 
-/* The word of a set
+/* The state word of a set
  * The waiter of each case stays in its object's wait list between two rounds. A completer that has
- * claimed it asks this word. If the owner waits, the case takes place. If it is away, the completer
- * hands the case back by the same CAS, and goes on as after a stale claim (I41). So in each round
- * the owner offers only the cases that are *home*: new, served or handed back. A case in its list
- * needs no look, because a partner would have taken it out (I3).
+ * claimed it reads this word. If the owner waits, the case takes place. If not, it hands the case
+ * back by a CAS of the word, and goes on as after a stale claim (I41). So in each round the owner
+ * offers only the cases that are *unlisted*: new, rearmed, served, or taken back from the word. A
+ * case in its list needs no poll, because a partner would have taken it out (I3).
  *
  *   state        the owner                                a completer that has claimed a case
  *   away         is between rounds, or was decided        hands it back
- *   registering  claims partners, and offers home cases   waits
+ *   registering  claims partners, offers cases            waits
  *   yielding     likewise, but waits for another party    hands it back
  *   open, parked waits: awake, suspended                  commits
  *   stopped, expired   as open; a canceller came          commits
@@ -69,22 +68,26 @@ struct case_node : list_links<case_node> {
  *   waiting     --commit[V3]-------> away           by a completer
  *   away, yielding --hand back[V3]-> the same       by a completer, with one more case
  *   parked      --request_stop[V3]-> away           by a canceller; from open to stopped, expired
+ *   waiting     --try_decide_none[V3]-> away        by the owner, which finds a stop when it is
+ *                                                   about to park, or which is destroyed
  *
- * The waiting states have no handed-back cases: a completer commits in them, and the owner enters
- * them by a plain store from `registering`, which only the owner leaves.
+ * The waiting states, from open to expired, hold no cases that were handed back: they are entered
+ * from `registering`, which only the owner leaves, or from one another.
  *
- * I62. A case is home, in its list, or in the hand of one party, which has claimed it. That party
- *      commits to it in the state in which the owner waits, or hands it back in a state in which
- *      the owner does not. Both are one CAS of the word, so the owner never waits without a case
- *      that is home.
+ * I62. A case that is neither idle nor decided is unlisted, in its list, on the word's list, or
+ *      claimed by one party. That party commits to it while the owner waits, or hands it back while
+ *      the owner does not. Both are one CAS of the word. So no case is handed back while the owner
+ *      waits.
  *
- * I63. While a set is `registering`, completers wait for it. No parties wait in a cycle: before a
- *      set waits for a selection, or for a set with a higher address, it is `yielding`, so nobody
- *      waits for it. Other waits lead from a set to a lower one, from a selection to a set, or
- *      along I42. If none yielded, two sets that face each other could block each other; if all
- *      did, they could go on forever.
+ * I63. While a set is `registering`, completers wait for it. Before a set waits for a selection, or
+ *      for a set with a higher address, it is `yielding`, and completers hand its cases back.
+ *      1. A party that registers nothing can only begin a chain of waiting parties.
+ *      2. A set waits for a set only at a lower address while others may wait for it.
+ *      3. It waits for no selection then. So a selection waits for sets, or along I42.
+ *      4. So no chain is closed. If no set yielded, two sets with matching cases could block each
+ *         other; if all did, they could retry forever.
  *
- * docs/adr/0022-standing-cases.md compares this with a set of watchers, as epoll has. */
+ * docs/adr/0022-standing-cases.md compares this with readiness notification. */
 class standing_word {
 public:
     using commit_result = commitment::commit_result;
@@ -120,8 +123,8 @@ public:
         }
     }
 
-    /// Hands `q` back. Afterwards it must not be touched.
-    /// @returns false if the owner has come back meanwhile: call `try_commit` again.
+    /// @returns whether `q` has been handed back, and must not be touched any more; if not, the
+    ///   owner has come back: call `try_commit` again.
     bool hand_back(waiter& q) noexcept {
         word seen = peek_word();
         while (takes_back(seen)) {
@@ -189,7 +192,7 @@ public:
         return first_of(swap(registering));
     }
 
-    /// Whether the owner is between two rounds. For a look under a lock.
+    /// Whether the owner is between two rounds. Call under the lock of the case's object.
     bool is_away() const noexcept { return (peek_word() & state_bits) == away; }
 
     /// After the result of a decision was taken.
