@@ -20,15 +20,18 @@ namespace tryst {
 /// @addtogroup meeting
 /// @{
 
-/// The types that `receive()`, `send(x)` and `exchange(x)` of a channel or exchanger return, for
-/// the type of a `case_set`: `case_set<int, receive_case<channel<job>>>`.
-template <class Place>
-using receive_case = decltype(std::declval<Place&>().receive());
-template <class Place>
-using send_case = decltype(std::declval<Place&>().send(std::declval<typename Place::value_type>()));
-template <class Place>
+/// The type that `receive()` of a channel returns, for the type of a `case_set`:
+/// `case_set<int, receive_case<channel<job>>>`.
+template <class Channel>
+using receive_case = decltype(std::declval<Channel&>().receive());
+/// Likewise, `send(x)`.
+template <class Channel>
+using send_case =
+    decltype(std::declval<Channel&>().send(std::declval<typename Channel::value_type>()));
+/// Likewise, `exchange(x)` of an `exchanger`.
+template <class Exchanger>
 using exchange_case =
-    decltype(std::declval<Place&>().exchange(std::declval<typename Place::value_type>()));
+    decltype(std::declval<Exchanger&>().exchange(std::declval<typename Exchanger::value_type>()));
 
 namespace detail {
 

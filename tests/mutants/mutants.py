@@ -584,14 +584,14 @@ def select() -> Iterator[Mutant]:
     yield mutant(steps, "the owner decides after it has posted its partner", own + ends[0], ends[0] + own)
     yield mutant(steps, "the owner decides after it has posted another selection", own + ends[1], ends[1] + own)
     yield mutant(steps, "the owner does not decide", "            w.decide(); // before its partner is posted (I42.5)\n", "")
-    yield mutant(steps, "a waiter of a selection is taken for another", "needs_decision(q)) {\n            return swap_with_case", "false) {\n            return swap_with_case")
+    yield mutant(steps, "a waiter of a selection is taken for another", "detail::needs_decision(q)) {\n            return swap_with_case", "false) {\n            return swap_with_case")
     yield mutant(steps, "a party swaps with a stale waiter",
                  "        if (committed == commitment::commit_result::stale) {\n            return false;\n        }\n", "")
     yield mutant(steps, "a stale waiter ends the arrival", "                found.kind = match_result::collided;\n                return false;\n",
                  "                return true;\n")
     yield mutant(commitment, "the item is not delivered", "        deliver(q);\n", "")
     yield mutant(commitment, "an owner that runs is posted", "        if (committed == commit_result::parked) {", "        if (true) {")
-    yield mutant(steps, "a closer ignores the decision", "        if (!needs_decision(q)) {", "        if (true) {")
+    yield mutant(steps, "a closer ignores the decision", "        if (!detail::needs_decision(q)) {", "        if (true) {")
     yield mutant(steps, "the owner does not wait for a claimed waiter", "        detail::spin_until([&] { return try_withdraw(w, take) != arrival::claimed; });\n",
                  "        try_withdraw(w, take);\n")
     yield mutant(steps, "a closer keeps a claimed waiter without a decision",
@@ -601,8 +601,8 @@ def select() -> Iterator[Mutant]:
     yield mutant(selection, "a case that a partner has left is left again",
                  "                if (&each != won) {\n", "                each.at = stage::offered;\n                if (&each != won) {\n")
     yield mutant(steps, "a closer decides when it completes",
-                 "        if (needs_decision(q)) {\n            return true;\n        }\n        observer_",
-                 "        if (needs_decision(q)) {\n            const auto committed = commit(q);\n"
+                 "        if (detail::needs_decision(q)) {\n            return true;\n        }\n        observer_",
+                 "        if (detail::needs_decision(q)) {\n            const auto committed = commit(q);\n"
                  "            return committed != commitment::commit_result::stale &&\n"
                  "                   detail::complete_closed_case(q, committed);\n        }\n        observer_",
                  also=("            return true;\n        }\n        const auto committed = commit(q);\n",

@@ -239,7 +239,8 @@ private:
         if (q == nullptr) {
             return {};
         }
-        const auto committed = needs_decision(*q) ? commitment::of(*q).commit(*q) : result::parked;
+        const auto committed =
+            detail::needs_decision(*q) ? commitment::of(*q).commit(*q) : result::parked;
         if (committed == result::stale) {
             q->state.complete(*this); // its owner may be withdrawing it (I5)
             return {};

@@ -674,7 +674,7 @@ private:
     /// unless these are held. If it is stale, hands it back; then it must not be touched any more.
     template <class List, class Party>
     commit_result decide(List& from, Party& q, observer& seen) noexcept {
-        return needs_decision(q) ? decide_case(from, q, seen) : commit_result::parked;
+        return detail::needs_decision(q) ? decide_case(from, q, seen) : commit_result::parked;
     }
     template <class List, class Party>
     [[gnu::noinline]] commit_result decide_case(List& from, Party& q, observer& seen) noexcept {

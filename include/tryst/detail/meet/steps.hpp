@@ -368,7 +368,7 @@ protected:
         if (now.how != outcome::exchanged) {
             observer_.ended(*now.party, now.how);
         }
-        return needs_decision(*now.party)
+        return detail::needs_decision(*now.party)
                    ? detail::complete_case(*now.party, now.how, now.committed)
                    : complete_in_list(*now.party, now.how);
     }
@@ -390,7 +390,7 @@ private:
     bool swap_in_list(W& w, waiter* claimed, slot* moving) noexcept {
         TRYST_TRACE(claim_in_wait_list, this, claimed);
         auto& q = static_cast<typename W::partner&>(*claimed);
-        if (needs_decision(q)) {
+        if (detail::needs_decision(q)) {
             return swap_with_case(w, q, moving);
         }
         swap_items(w, q);
@@ -484,7 +484,7 @@ private:
     /// A closer must do so at once (I41): it may resume a party inline before it completes `q`.
     /// @returns whether `complete_closed` must follow; if not, `q` must not be touched any more.
     bool take_closed(waiter& q) noexcept {
-        if (!needs_decision(q)) {
+        if (!detail::needs_decision(q)) {
             return true;
         }
         const auto committed = commit(q);
@@ -497,7 +497,7 @@ private:
 
     /// Completes `q` after `take_closed`. @returns as `complete_in_arena`.
     bool complete_closed(waiter& q) noexcept {
-        if (needs_decision(q)) {
+        if (detail::needs_decision(q)) {
             return true;
         }
         observer_.ended(q, outcome::closed);
