@@ -42,7 +42,7 @@ struct standing_side {
 };
 template <class Side>
     requires(!requires { Side::waiter::is_batch; } || !Side::waiter::is_batch) &&
-            (!requires { Side::protocol::ends_with_one; })
+            Side::protocol::keeps_cases
 struct standing_side<exchange_operation<Side, limits<false>>> {
     using type = Side;
 };

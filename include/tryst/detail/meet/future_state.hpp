@@ -90,6 +90,7 @@ class future_state {
 public:
     using list_type = future_state;
     static constexpr bool withdraws_in_one_step = true;
+    static constexpr bool keeps_cases = false; ///< It ends with one meeting.
 
     explicit future_state(std::size_t /*capacity*/) noexcept {}
     future_state(const future_state&) = delete;
@@ -267,8 +268,6 @@ class protocol<future_state<Rules>, Observer>
     friend base;
 
 public:
-    static constexpr bool ends_with_one = true; ///< Wait.
-
     protocol() noexcept : base(0) {}
     ~protocol() {
         if (!arena_.sever()) {

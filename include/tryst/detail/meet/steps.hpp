@@ -6,6 +6,7 @@
 
 #include <tryst/detail/meet/case_registry.hpp>
 #include <tryst/detail/meet/commitment.hpp>
+#include <tryst/detail/meet/item_requirements.hpp>
 #include <tryst/detail/meet/observer.hpp>
 #include <tryst/detail/meet/slot.hpp>
 #include <tryst/detail/meet/standing_word.hpp>
@@ -18,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 namespace tryst::detail {
 
@@ -82,6 +84,8 @@ public:
 
     /// Whether several threads may use it.
     static constexpr bool is_shared = !requires { requires !Arena::list_type::is_shared; };
+    /// Whether cases of sets may be here.
+    static constexpr bool keeps_cases = !requires { requires !Arena::list_type::keeps_cases; };
 
     bool is_closed() const noexcept { return arena_.list().is_closed(); }
 
@@ -90,7 +94,11 @@ public:
     statistics stats() const noexcept { return observer_.stats(); }
 
     /// The cases of sets that are here.
-    object_cases& cases() noexcept { return cases_; }
+    object_cases& cases() noexcept
+        requires(keeps_cases)
+    {
+        return cases_;
+    }
 
     /// Takes the waiter of a set's case out of the wait list, if it has not been claimed.
     /// Precondition: `pin_case`, which this undoes.
@@ -376,7 +384,7 @@ protected:
     // The rest uses the end of the arena's last cache line.
     [[no_unique_address]] Arena arena_;
     const char* name_ = "";
-    object_cases cases_;
+    [[no_unique_address]] std::conditional_t<keeps_cases, object_cases, nothing> cases_;
     [[no_unique_address]] Observer observer_;
 
 private:
