@@ -37,7 +37,8 @@ struct statistics {
     std::uint64_t closed = 0; ///< Parties that found the exchanger closed, or were waiting then.
     std::uint64_t no_partner = 0; ///< `try_` operations that found no partner.
     std::uint64_t out_of_memory = 0; ///< Parties for which there was no memory to wait.
-    std::uint64_t not_selected = 0; ///< Cases that waited while another one, or none, took place.
+    std::uint64_t not_selected = 0; ///< Cases that waited while another one, or none, took place;
+        ///< also those of a `case_set` that a partner found while the owner was away.
 
     std::uint64_t collisions = 0; ///< Claims that failed, because another party was faster.
     std::uint64_t expiries = 0; ///< Offers in the arena that found no partner in their time.
