@@ -292,7 +292,7 @@ void ended_facing() {
     typename stage<Place>::inbox in;
     typename stage<Place>::outbox out;
     s.add(in, 2);
-    for (const std::size_t i : {0, 1}) {
+    for (std::size_t i = 0; i != 2; ++i) {
         out.add(s.at.at(i)->send(std::make_unique<int>(1)), i);
     }
     run_threads(
