@@ -14,9 +14,11 @@ struct calls_very_last {
 
 #include <tryst/detail/run/timer_thread.hpp>
 
+#include <tryst/case_set.hpp>
 #include <tryst/exchanger.hpp>
 #include <tryst/run_loop.hpp>
 #include <tryst/select.hpp>
+#include <tryst/sync_wait.hpp>
 
 #include "support/bare_coroutine.hpp"
 #include "support/queue_executor.hpp"
@@ -423,6 +425,18 @@ PROCESS_TEST(TimerThreadFailure, DoesNotMatterToAnExecutorWithTimers) {
     exchanger<int> ex;
     run_loop loop;
     require(loop.run(ex.exchange(1, 1ms)).error() == exchange_errc::timed_out, "not timed out");
+}
+
+PROCESS_TEST(TimerThreadFailure, DoesNotMatterToAThreadThatServesItsOwnDeadline) {
+    const no_more_threads none;
+    exchanger<int> ex;
+    require(sync_wait(ex.exchange(1, 1ms)).error() == exchange_errc::timed_out, "not timed out");
+    require(sync_wait(select(ex.exchange(1), 1ms)).error() == exchange_errc::timed_out,
+            "a selection was not timed out");
+    case_set<int, exchange_case<exchanger<int>>> set;
+    set.add(ex.exchange(1), 1);
+    require(sync_wait(set.next(1ms)).error() == exchange_errc::timed_out,
+            "a set was not timed out");
 }
 
 TEST(TimerThreadFailure, EndsTheProgramInASleep) {

@@ -17,7 +17,8 @@ namespace tryst::detail {
 /// @tparam Derived  a `selection` or a `case_set_round`. It has what `pending` needs, and
 ///   - `word()`, a `commitment` or a `standing_word`;
 ///   - `register_cases()`, which returns whether a case is decided;
-///   - `set_executor(on)`; `has_events` and `start_events()` for the cases that are events.
+///   - `set_executor(on)`; `has_events`, `has_timed_events` and `start_events()` for the cases that
+///     are events.
 template <class Derived, class Limits>
 class decided_wait : public pending<Derived, Limits> {
     using base = pending<Derived, Limits>;
@@ -40,7 +41,7 @@ public:
     template <class /*Party*/>
     arrival begin(executor_ref on, bool spent) noexcept {
         if ((spent && base::ends_overdue({})) || self().try_match() || base::ends_at_once({}) ||
-            (Derived::needs_timers && base::ends_untimed(on))) {
+            (Derived::has_timed_events && base::ends_untimed(on))) {
             return arrival::completed;
         }
         self().set_executor(on);

@@ -174,6 +174,7 @@ private:
 
     commitment& word() noexcept { return *this; }
     static constexpr bool has_events = Cases::has_events;
+    static constexpr bool has_timed_events = Cases::needs_timers;
 
     void set_executor(executor_ref on) noexcept {
         cases_.for_each([on](waiter& each) { each.executor = on; });

@@ -468,6 +468,7 @@ private:
     stage& wait_stage() noexcept { return at_; }
     executor_ref wait_executor() noexcept { return word().node.executor; }
     static constexpr bool has_events = false;
+    static constexpr bool has_timed_events = false;
     static void start_events() noexcept {}
 
     void set_executor(executor_ref on) noexcept {
