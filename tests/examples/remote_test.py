@@ -41,10 +41,15 @@ class Remote(unittest.TestCase):
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)
         limit = time.monotonic() + TIMEOUT
-        while not os.path.exists(self.socket):
+        while not self.accepts():
             self.assertIsNone(server.poll(), "redis-server has ended")
             self.assertLess(time.monotonic(), limit)
             time.sleep(0.01)
+
+    def accepts(self):
+        """Whether the server listens: its socket is there a moment earlier."""
+        with socket.socket(socket.AF_UNIX) as link:
+            return link.connect_ex(self.socket) == 0
 
     def start(self, url, items, room="lobby"):
         process = subprocess.Popen([PROGRAM, url, room, *items], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
