@@ -11,6 +11,7 @@
 #include <tryst/select.hpp>
 #include <tryst/wait_limit.hpp>
 
+#include <cassert>
 #include <cstddef>
 #include <optional>
 #include <type_traits>

@@ -8,7 +8,6 @@
 
 #include <cassert>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <system_error>
 #include <type_traits>

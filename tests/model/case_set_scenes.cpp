@@ -94,7 +94,7 @@ test::detached_coroutine serve_on(serial_loop& here, stage<Place>& s, int rounds
     here.end_work();
 }
 
-/// Serves so many rounds, by a thread or on a loop.
+/// Serves `rounds` rounds, by a thread or on a loop.
 template <class Place, std::size_t Places, bool OnLoop>
 void serve(stage<Place>& s, int rounds) {
     if constexpr (OnLoop) {

@@ -810,14 +810,14 @@ def sets() -> Iterator[Mutant]:
     yield mutant(word, "a set stays open after a commit", "            if (change(seen, away)) {\n                TRYST", "            if (change(seen, seen)) {\n                TRYST")
     yield mutant(word, "a case is handed back whatever the state", "        while (takes_back(seen)) {", "        while (true) {")
     yield mutant(word, "a case is not handed back", "            if (change(seen, to_word(q) | (seen & state_bits))) {", "            if (true) {")
-    yield mutant(word, "what was handed back is lost when a round begins", "        return first_of(swap(registering));\n    }\n\n    /// Whether",
-                 "        swap(registering);\n        return nullptr;\n    }\n\n    /// Whether")
+    yield mutant(word, "what was handed back is lost when a round begins", "        return first_of(swap(registering));\n    }\n\n    /// After",
+                 "        swap(registering);\n        return nullptr;\n    }\n\n    /// After")
     yield mutant(word, "what was handed back is lost when a yield ends",
                  "            return nullptr;\n        }\n        return first_of(swap(registering));\n",
                  "            return nullptr;\n        }\n        swap(registering);\n        return nullptr;\n")
     yield mutant(word, "what was handed back is lost when a yielding set leaves", "change(seen, seen & ~yielding)", "change(seen, away)")
-    yield mutant(word, "a round does not begin", "        return first_of(swap(registering));\n    }\n\n    /// Whether",
-                 "        return first_of(swap(away));\n    }\n\n    /// Whether")
+    yield mutant(word, "a round does not begin", "        return first_of(swap(registering));\n    }\n\n    /// After",
+                 "        return first_of(swap(away));\n    }\n\n    /// After")
     yield mutant(word, "a registration goes on after a decision", "        return change_open(registering);\n", "        store(registering);\n        return true;\n")
     yield mutant(word, "the owner parks over a stop", "        if (change_open(parked)) {\n", "        store(parked);\n        if (true) {\n")
     yield mutant(word, "a canceller posts without a decision", "is_parked ? away : by_deadline", "is_parked ? parked : by_deadline")

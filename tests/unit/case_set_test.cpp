@@ -21,6 +21,7 @@
 
 #include <array>
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <coroutine>
 #include <cstddef>
@@ -552,7 +553,7 @@ TEST(CaseSet, OfAWeightedChannelHoldsNoLighterItemUp) {
     EXPECT_FALSE(set.try_next()); // it waits at the head
     EXPECT_TRUE(ch.try_send(1));
     auto got = begin(loop, set);
-    EXPECT_FALSE(ch.try_send(1)); // now it waits, so nobody overtakes it
+    EXPECT_FALSE(ch.try_send(1)); // now it waits, so no sender overtakes it
     EXPECT_EQ(*ch.try_receive(), 8);
     loop->run_until_idle();
     EXPECT_TRUE(*got);
@@ -674,12 +675,13 @@ TEST(CaseSetOfThreads, FaceEachOther) {
     using set_type = case_set<int, exchange_case<exchanger<int>>>;
     std::atomic<int> met{0};
     std::atomic<int> sum{0};
-    std::atomic<int> left{3};
+    std::barrier<> together(3);
     std::vector<std::thread> threads;
     for (int me = 0; me != 3; ++me) {
         threads.emplace_back([&, me] {
             run_loop loop;
-            loop.run([](auto& with, int self, auto& pairs, auto& total, auto& active) -> task<> {
+            together.arrive_and_wait();
+            loop.run([](auto& with, int self, auto& pairs, auto& total) -> task<> {
                 set_type set;
                 set.add(with[static_cast<std::size_t>(self)].exchange(self), 0);
                 set.add(with[static_cast<std::size_t>((self + 1) % 3)].exchange(self), 1);
@@ -691,8 +693,7 @@ TEST(CaseSetOfThreads, FaceEachOther) {
                         set.rearm(got.handle(), self);
                     }
                 }
-                --active;
-            }(at, me, met, sum, left));
+            }(at, me, met, sum));
         });
     }
     for (auto& each : threads) {

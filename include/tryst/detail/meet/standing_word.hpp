@@ -12,7 +12,6 @@
 #include <tryst/detail/run/linked_list.hpp>
 #include <tryst/statistics.hpp>
 
-#include <cassert>
 #include <cstdint>
 #include <utility>
 
@@ -146,6 +145,9 @@ public:
         return committed == commit_result::parked;
     }
 
+    /// Whether the owner is between two rounds. Call under the lock of the case's object.
+    bool is_away() const noexcept { return (peek_word() & state_bits) == away; }
+
     /// Waits until the set is not being registered.
     [[gnu::noinline]] void await_open() const noexcept {
         TRYST_TRACE(held_selection);
@@ -191,9 +193,6 @@ public:
         decision_.store(pending, std::memory_order_relaxed); // relaxed: no party waits for it
         return first_of(swap(registering));
     }
-
-    /// Whether the owner is between two rounds. Call under the lock of the case's object.
-    bool is_away() const noexcept { return (peek_word() & state_bits) == away; }
 
     /// After the result of a decision was taken.
     void forget() noexcept { decide(pending); }
