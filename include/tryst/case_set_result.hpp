@@ -4,6 +4,7 @@
 /// Standard library only.
 #pragma once
 
+#include <tryst/detail/meet/visit_result.hpp>
 #include <tryst/result.hpp>
 
 #include <cassert>
@@ -93,6 +94,14 @@ public:
         static_assert(I < sizeof...(Results), "tryst: the set has no such type of cases");
         assert(*this && index() == I && "tryst: get<I> needs a case of that type; check index()");
         return *std::get_if<I + 1>(&result_);
+    }
+
+    /// Calls `f` with its result.
+    /// @returns what `f` returns, which must be of one type for all types of cases.
+    template <class F>
+    decltype(auto) visit(F&& f) {
+        assert(*this && "tryst: no case took place; check the result of next");
+        return detail::visit_result<sizeof...(Results)>(*this, std::forward<F>(f));
     }
 
     /// Its handle, for `rearm` and `remove`. If the case is `closed`, the handle is invalid.

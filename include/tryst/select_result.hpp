@@ -4,16 +4,15 @@
 /// Standard library only.
 #pragma once
 
+#include <tryst/detail/meet/visit_result.hpp>
 #include <tryst/result.hpp>
 
 #include <array>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <system_error>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 namespace tryst {
@@ -27,27 +26,6 @@ class case_tuple;
 template <class Case>
 class case_array;
 enum class outcome : std::uint8_t;
-
-template <class First, class... Rest>
-inline constexpr bool all_same = (std::is_same_v<First, Rest> && ...);
-
-/// What `visit` returns if its function returns `First` and `Rest` for the cases.
-template <class First, class... Rest>
-struct visit_return {
-    using type = First;
-    static constexpr bool is_common = all_same<First, Rest...>;
-};
-
-/// Results whose items are of one type need not agree on the item that a failure hands back.
-template <class First, class... Rest>
-    requires(!all_same<First, Rest...> && is_result<std::remove_cvref_t<First>>)
-struct visit_return<First, Rest...> {
-    using item = typename std::remove_cvref_t<First>::value_type;
-    using type = exchange_result<item, void>;
-    static constexpr bool is_common = (is_result_of<std::remove_cvref_t<Rest>, item> && ...) &&
-                                      std::is_constructible_v<type, First> &&
-                                      (std::is_constructible_v<type, Rest> && ...);
-};
 
 } // namespace detail
 
@@ -148,35 +126,8 @@ private:
     template <class Self, class F>
     static decltype(auto) visit_in(Self&& self, F&& f) {
         assert(self && "tryst: visit needs a case that took place; check the selection's result");
-        return [&]<std::size_t... I>(std::index_sequence<I...> /*cases*/) -> decltype(auto) {
-            constexpr bool accepts_all =
-                (std::is_invocable_v<F, decltype(std::forward<Self>(self).template get<I>())> &&
-                 ...);
-            static_assert(accepts_all,
-                          "tryst: visit calls its function with the exchange_result of any case");
-            if constexpr (accepts_all) {
-                using returned = detail::visit_return<std::invoke_result_t<
-                    F, decltype(std::forward<Self>(self).template get<I>())>...>;
-                static_assert(returned::is_common,
-                              "tryst: the function of visit must return the same type for each "
-                              "case; otherwise switch over index()");
-                if constexpr (returned::is_common) {
-                    return visit_from<0, typename returned::type>(std::forward<Self>(self),
-                                                                  std::forward<F>(f));
-                }
-            }
-        }(std::index_sequence_for<Results...>());
-    }
-
-    template <std::size_t I, class Returned, class Self, class F>
-    static Returned visit_from(Self&& self, F&& f) {
-        if constexpr (I + 1 != sizeof...(Results)) {
-            if (self.index_ != I) {
-                return visit_from<I + 1, Returned>(std::forward<Self>(self), std::forward<F>(f));
-            }
-        }
-        return static_cast<Returned>(
-            std::invoke(std::forward<F>(f), std::forward<Self>(self).template get<I>()));
+        return detail::visit_result<sizeof...(Results)>(std::forward<Self>(self),
+                                                        std::forward<F>(f));
     }
 
     std::size_t index_;
