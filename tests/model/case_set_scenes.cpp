@@ -270,6 +270,23 @@ void ended() {
         });
 }
 
+/// An object ends while a set meets a party that waits there, and a stop of that party comes.
+template <class Place>
+void ended_meeting() {
+    stage<Place> s(1);
+    typename stage<Place>::inbox set;
+    s.add(set, 1);
+    [](stage<Place>& on) -> test::detached_coroutine {
+        const auto sent = co_await on.at[0]->send(std::make_unique<int>(1), on.token());
+        on.sent += sent ? 1 : 0;
+    }(s);
+    run_threads([&] { enter(s.enter(sync_wait(set.next())) ? served : closed); },
+                [&] {
+                    s.at[0].reset();
+                    s.stop.request_stop();
+                });
+}
+
 /// An object ends while its case is listed, or being handed back. The case is removed meanwhile.
 template <class Place>
 void ended_removed() {
@@ -422,7 +439,11 @@ constexpr std::array all{
           reaches(served, closed, commit, stale_claim, held)},
     scene{"set_outlives", "an object ends", ended<stack>, reaches(served, closed, commit)},
     scene{"set_outlives_buffer", "a channel ends", ended<buffer>, reaches(served, closed, commit)},
-    scene{"set_outlives_removed", "the same, and its case is removed", ended_removed<stack>,
+    scene{"set_outlives_meeting", "an object ends during a meeting", ended_meeting<stack>,
+          reaches(served, closed)},
+    scene{"set_outlives_meeting_buffer", "a channel ends during a meeting", ended_meeting<buffer>,
+          reaches(served, closed)},
+    scene{"set_outlives_removed", "an object ends, and its case is removed", ended_removed<stack>,
           reaches(not_served, stale_claim)},
     scene{"set_outlives_removed_buffer", "the same at a channel", ended_removed<buffer>,
           reaches(not_served, stale_claim)},

@@ -187,11 +187,9 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("the partner is posted before `moving` ends", steps,
                  "        end_move(moving);\n" + swap_post, swap_post + "        end_move(moving);\n")
     yield Mutant("the swap of the items: dropped", steps,
-                 "        swap_items(w, q);\n        set_own_outcome(w, outcome::exchanged);\n        end_swap(complete_in_list(q",
-                 "        set_own_outcome(w, outcome::exchanged);\n        end_swap(complete_in_list(q")
+                 "        swap_items(w, q);\n        const bool suspended = complete_in_list(q", "        const bool suspended = complete_in_list(q")
     yield Mutant("the swap of the items in the arena: dropped", steps,
-                 "        swap_items(w, q);\n        set_own_outcome(w, outcome::exchanged);\n        end_swap(complete_in_arena(q",
-                 "        set_own_outcome(w, outcome::exchanged);\n        end_swap(complete_in_arena(q")
+                 "        swap_items(w, q);\n        const bool suspended = complete_in_arena(q", "        const bool suspended = complete_in_arena(q")
     yield Mutant("the partner's outcome: dropped", steps,
                  "        q.result = how;\n        return q.kind", "        return q.kind")
     yield Mutant("the partner's outcome in the arena: dropped", steps,
@@ -579,9 +577,10 @@ def select() -> Iterator[Mutant]:
                  "                    struct {\n                        void pin() {}\n                        void unpin() {}\n"
                  "                    } nothing;\n                    q.state.complete(nothing);\n")
     own = "        set_own_outcome(w, outcome::exchanged);\n"
-    ends = ("        end_swap(complete_in_list(q, outcome::exchanged), q, moving);\n",
+    ends = ("        const bool suspended = complete_in_list(q, outcome::exchanged);\n",
             "        end_swap(detail::complete_case(q, outcome::exchanged, committed), q, moving);\n")
-    yield mutant(steps, "the owner decides after it has posted its partner", own + ends[0], ends[0] + own)
+    post = "        end_swap(suspended, q, moving);\n"
+    yield mutant(steps, "the owner decides after it has posted its partner", ends[0] + own + post, ends[0] + post + own)
     yield mutant(steps, "the owner decides after it has posted another selection", own + ends[1], ends[1] + own)
     yield mutant(steps, "the owner does not decide", "            w.decide(); // before its partner is posted (I42.5)\n", "")
     yield mutant(steps, "a waiter of a selection is taken for another", "detail::needs_decision(q)) {\n            return swap_with_case", "false) {\n            return swap_with_case")
@@ -785,7 +784,8 @@ def futures() -> Iterator[Mutant]:
     yield mutant("a promise moves out of a future that ends", "        const bool ending = phase_ == phase::over;\n", "        const bool ending = false;\n")
     yield mutant("the future keeps a promise that is set", "        promise_.store(0, std::memory_order_relaxed);\n", "")
     yield mutant("the completer does not pin the future", "            pin(); // the future may end on a third thread\n", "",
-                 also=("[] { return choice{}; }, true);", "[] { return choice{}; }, false);"))
+                 also=("            base::complete_each(partner, [] { return choice{}; });\n",
+                       "            if (base::complete_chosen(partner)) {\n                detail::post(*partner.party);\n            }\n"))
     yield mutant("the end of the future does not wait for a completer", "        arena_.drain();\n", "")
     yield mutant("the end of the future leaves a waiting party",
                  "        if (base::complete_chosen(closed)) {\n            detail::post(*closed.party);\n        }\n", "")
@@ -832,12 +832,20 @@ def sets() -> Iterator[Mutant]:
                        "            each->set->await_rest();\n        }\n        ended_.store(true, std::memory_order_relaxed);\n"))
     yield mutant(registry, "a case leaves an object that has ended", "        const bool is_there = !has_ended();\n", "        const bool is_there = true;\n")
     yield mutant(cases, "a case does not pin the object that it leaves", "                protocol_->pin_case();\n", "",
-                 also=("protocol_->withdraw_case(waiting)", "(protocol_->pin_case(), protocol_->withdraw_case(waiting))"))
+                 also=("(is_there && protocol_->withdraw_case(waiting))", "(is_there && (protocol_->pin_case(), protocol_->withdraw_case(waiting)))"))
+    yield mutant(cases, "a case that holds others up stays in its list", "                visit(*each->one, [this](auto& known) { this->unlist(known); });\n", "")
+    meets = "        const bool suspended = complete_in_list(q, outcome::exchanged);\n"
+    decides = "        set_own_outcome(w, outcome::exchanged);\n"
+    yield mutant("detail/meet/steps.hpp", "a set is decided before its partner is complete", meets + decides, decides + meets)
+    yield mutant("detail/meet/steps.hpp", "a case's lists are left before the party is decided",
+                 decides + "        end_swap(detail::complete_case(q, outcome::exchanged, committed), q, moving);\n",
+                 "        const bool suspended = detail::complete_case(q, outcome::exchanged, committed);\n" + decides
+                 + "        end_swap(suspended, q, moving);\n")
     yield mutant(registry, "a case leaves its registry without the lock", "        lock_.lock();\n        const bool is_there", "        const bool is_there",
                  also=("        cases_.remove(one.registered);\n        release();\n", "        cases_.remove(one.registered);\n        --users_;\n"))
     yield mutant(cases, "a set does not ask whether the object has ended", "        if (registry->has_ended()) {", "        if (false) {")
     yield mutant(cases, "a served case is forgotten", "                known.renew({});\n                unlisted_.push_back(known);\n", "                known.renew({});\n")
-    yield mutant(cases, "a case is removed although it is claimed", "        if (!one.leave(listed)) {\n", "        if (!one.leave(listed) && false) {\n")
+    yield mutant(cases, "a case is removed although it is claimed", "        if (!one.leave(is_listed(one))) {\n", "        if (!one.leave(is_listed(one)) && false) {\n")
     yield mutant(cases, "a case is offered before it is listed", "            unlisted_.remove(*one); // before a party may hand it back\n", "",
                  also=("            take_back(word_.end_yield());\n", "            unlisted_.remove(*one);\n            take_back(word_.end_yield());\n"))
     yield mutant(cases, "a yield never ends", "            take_back(word_.end_yield());\n", "")
@@ -873,11 +881,9 @@ def buffers() -> Iterator[Mutant]:
     yield mutant(file, "a batch does not pin the channel", pins, "partner.more || may_withdraw")
     yield mutant(file, "several admissions do not pin the channel", pins, "now != progress::completed || may_withdraw")
     yield mutant(file, "a partner that may be withdrawn does not pin the channel", pins, "now != progress::completed || partner.more")
-    own = "                base::set_own_outcome(w, outcome::exchanged); // I55\n                if (partner.party"
-    yield mutant(protocol, "a party admits others before it is decided", own, "                if (partner.party",
-                 also=("pinned);\n                }\n                return arrival::completed;",
-                       "pinned);\n                }\n                base::set_own_outcome(w, outcome::exchanged);\n"
-                       "                return arrival::completed;"))
+    own = "                    base::set_own_outcome(w, outcome::exchanged); // I55\n"
+    others = "                    base::complete_each(partner, [this] { return base::next_admission(); });\n"
+    yield mutant(protocol, "a party admits others before it is decided", own + others, others + own)
     yield mutant(file, "a batch passes a sender that waits", "if (!senders_.empty() || !fits(w)) {", "if (!fits(w)) {")
     moves, waits = "!closed_ && receivers_.empty() && senders_.empty() && fits(q)", "!closed_ && receivers_.empty() && (!senders_.empty()"
     yield mutant(file, "a quick sender passes a sender that waits", moves, "!closed_ && receivers_.empty() && fits(q)")

@@ -313,6 +313,13 @@ TEST(CaseSet, HasCasesOfSeveralTypes) {
     EXPECT_STREQ((*got)->token(), "tick");
     EXPECT_EQ((*got)->index(), 1U);
     EXPECT_EQ(*(*got)->get<1>(), 3);
+    EXPECT_EQ((*got)->visit([](const auto& result) {
+        if constexpr (requires { *result == 3; }) {
+            return *result;
+        }
+        return 0;
+    }),
+              3);
 
     EXPECT_TRUE(requests.try_send("hello"));
     got = begin(loop, set);
@@ -540,11 +547,12 @@ TEST(CaseSet, MayEndBeforeTheCallThatReturnedItsResult) {
     set.reset();
 }
 
+struct own_weight {
+    std::size_t operator()(int item) const noexcept { return static_cast<std::size_t>(item); }
+};
+using heavy = channel<int, weighted<own_weight>>;
+
 TEST(CaseSet, OfAWeightedChannelHoldsNoLighterItemUp) {
-    struct own_weight {
-        std::size_t operator()(int item) const noexcept { return static_cast<std::size_t>(item); }
-    };
-    using heavy = channel<int, weighted<own_weight>>;
     timed_loop loop;
     heavy ch(10);
     EXPECT_TRUE(ch.try_send(8));
@@ -562,6 +570,37 @@ TEST(CaseSet, OfAWeightedChannelHoldsNoLighterItemUp) {
     EXPECT_EQ(*ch.try_receive(), 1);
     EXPECT_EQ(*ch.try_receive(), 5);
     EXPECT_FALSE(ch.ready()); // its owner is away
+}
+
+TEST(CaseSet, OfAWeightedChannelLetsOthersInAtTheEndOfARound) {
+    timed_loop loop;
+    heavy ch(10);
+    EXPECT_TRUE(ch.try_send(8));
+    channel<int> other(1);
+    case_set<int, send_case<heavy>, receive_case<channel<int>>> set;
+    set.add(ch.send(5), 1);
+    set.add(other.receive(), 2);
+    bool has_sent = false;
+    const auto send = [](heavy& to, bool& done) -> task<> {
+        done = static_cast<bool>(co_await to.send(1));
+    };
+    for (const bool is_stopped : {true, false}) { // the round takes no place, or another case does
+        has_sent = false;
+        std::stop_source stop;
+        auto got = begin(loop, set, stop.get_token());
+        loop->spawn(send(ch, has_sent));
+        loop->run_until_idle();
+        EXPECT_FALSE(has_sent); // no sender overtakes one that waits
+        if (is_stopped) {
+            stop.request_stop();
+        } else {
+            EXPECT_TRUE(other.try_send(1));
+        }
+        loop->run_until_idle();
+        ASSERT_TRUE(*got);
+        EXPECT_EQ(static_cast<bool>(**got), !is_stopped);
+        EXPECT_TRUE(has_sent);
+    }
 }
 
 TEST(CaseSet, GoesOnAfterAReset) {

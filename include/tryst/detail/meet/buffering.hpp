@@ -78,8 +78,8 @@ private:
  * section, the party that the section has chosen, and calls the sections again while there is more
  * to do.
  *
- * I55. A party that has moved an item of its own is decided before it completes another party, or
- *      admits one: admission may wait for a selection that is held (I42.5).
+ * I55. A party that has moved an item of its own is decided before another party resumes, or is
+ *      admitted: admission may wait for a selection that is held (I42.5).
  *
  * I56. A call that uses the channel after a section pins it in that section (I6): once the lock is
  *      free, a party that gets an item may destroy the channel. So a party that resumes inline in
@@ -189,9 +189,15 @@ private:
             }
             switch (now) {
             case progress::completed:
-                base::set_own_outcome(w, outcome::exchanged); // I55
-                if (partner.party != nullptr || pinned) {
-                    base::complete_each(partner, [this] { return base::next_admission(); }, pinned);
+                if (pinned) {
+                    base::set_own_outcome(w, outcome::exchanged); // I55
+                    base::complete_each(partner, [this] { return base::next_admission(); });
+                } else {
+                    const bool suspended = base::complete_chosen(partner);
+                    base::set_own_outcome(w, outcome::exchanged);
+                    if (suspended) {
+                        detail::post(*partner.party);
+                    }
                 }
                 return arrival::completed;
             case progress::unfinished:
@@ -250,7 +256,7 @@ private:
             });
             return dismissed;
         };
-        base::complete_each(next(), next, true);
+        base::complete_each(next(), next);
     }
 };
 

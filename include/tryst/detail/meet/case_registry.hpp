@@ -27,7 +27,10 @@ namespace tryst::detail {
  *     2. Before either use it reads whether the object has ended.
  *     3. The destructor says so, then waits until no set that has a case here is registering or
  *        yielding, and then until there are no pins.
- *     4. A set is destroyed only after its cases have left their registries. */
+ *     4. A set leaves these states when it claims a partner, before that partner resumes (I42.5).
+ *        So it completes the partner before, which may use the object until then; but not if the
+ *        partner is a case, which does not use the object once it is committed.
+ *     5. A set is destroyed only after its cases have left their registries. */
 class case_registry {
 public:
     case_registry() = default;
@@ -43,6 +46,17 @@ public:
                "tryst: a set must not be on both sides of one exchanger");
         cases_.push_front(one.registered);
         ++users_;
+    }
+
+    /// Calls `pin` if the object is there. @returns whether it is.
+    template <class Pin>
+    bool pin_object(Pin pin) noexcept {
+        const section here(lock_);
+        if (has_ended()) {
+            return false;
+        }
+        pin();
+        return true;
     }
 
     /// Ends the membership of a case. Calls `pin` if the object is there.

@@ -289,7 +289,7 @@ public:
         choice partner;
         const bool was_open = arena_.resolve(given, partner);
         if (partner.party != nullptr) {
-            base::complete_each(partner, [] { return choice{}; }, true);
+            base::complete_each(partner, [] { return choice{}; });
         }
         return was_open;
     }

@@ -40,6 +40,10 @@ public:
 
     static constexpr bool is_shared = protocol::is_shared;
 
+    /// Whether it must not stay in the list between two rounds, where it would hold others up.
+    static constexpr bool leaves_each_round =
+        protocol::template leave_admits<typename Side::waiter>;
+
     /// Whether it can be offered again without a new item.
     static constexpr bool renews_itself = std::is_same_v<own, nothing>;
 
@@ -80,6 +84,12 @@ public:
         };
         const bool is_there = registry->leave(*this, pin);
         return !listed || (is_there && protocol_->withdraw_case(waiting));
+    }
+
+    /// Takes the waiter out of the wait list, if it has not been claimed, and the object is there.
+    bool unlist() noexcept {
+        return registry->pin_object([this] { protocol_->pin_case(); }) &&
+               protocol_->withdraw_case(waiting);
     }
 
     void end_wait(outcome how) noexcept {
@@ -138,7 +148,7 @@ public:
     standing_cases& operator=(const standing_cases&) = delete;
     ~standing_cases() {
         assert(round_ == nullptr && "tryst: a case_set must outlive the call to next");
-        while (auto* const each = all_.front()) {
+        while (auto* const each = all_.empty() ? leaving_.front() : all_.front()) {
             visit(*each->one, [this](auto& known) {
                 this->withdraw(known);
                 known.end_wait(outcome::not_selected);
@@ -160,7 +170,7 @@ public:
         made->index = index_of<Side>();
         registry.join(*made, Side::waiter::side);
         made->owned.one = made.get();
-        all_.push_front(made->owned);
+        (case_of<Side>::leaves_each_round ? leaving_ : all_).push_front(made->owned);
         unlisted_.push_back(*made);
         ++size_;
         ++armed_;
@@ -276,8 +286,14 @@ public:
 
     /// Ends the round. If a case was decided and its result was not taken, the next round gets it.
     void end(const void* by) noexcept {
-        if (round_ == by) {
-            round_ = nullptr;
+        if (round_ != by) {
+            return;
+        }
+        round_ = nullptr;
+        if constexpr ((case_of<Sides>::leaves_each_round || ...)) {
+            for (auto* each = leaving_.front(); each != nullptr; each = each->following) {
+                visit(*each->one, [this](auto& known) { this->unlist(known); });
+            }
         }
     }
 
@@ -322,11 +338,26 @@ private:
         }
     }
 
+    /// Whether it may be in its object's list.
+    static bool is_listed(const case_node& one) noexcept {
+        return one.self->result == outcome::pending && !one.is_linked();
+    }
+
+    /// Takes the case out of its object's list, if it is there and has not been claimed.
+    template <class Known>
+    void unlist(Known& one) noexcept {
+        if constexpr (Known::leaves_each_round) {
+            if (is_listed(one) && one.unlist()) {
+                one.end_wait(outcome::not_selected);
+                unlisted_.push_back(one);
+            }
+        }
+    }
+
     /// Takes the case out of its object's list, or waits until it is handed back.
     template <class Known>
     void withdraw(Known& one) noexcept {
-        const bool listed = one.self->result == outcome::pending && !one.is_linked();
-        if (!one.leave(listed)) {
+        if (!one.leave(is_listed(one))) {
             detail::spin_until([&] {
                 take_back(word_.take_handed_back());
                 return one.is_linked();
@@ -342,7 +373,7 @@ private:
         if (one.is_linked()) {
             unlisted_.remove(one);
         }
-        all_.remove(one.owned);
+        linked_list<case_node::member>::remove(one.owned);
         --size_;
         armed_ -= one.is_idle ? 0 : 1;
         delete &one;
@@ -350,7 +381,8 @@ private:
 
     standing_word word_{(case_of<Sides>::is_shared || ...)};
     linked_queue<case_node> unlisted_; ///< To be offered in the next round, in this order.
-    linked_list<case_node::member> all_;
+    linked_list<case_node::member> all_; ///< But those that leave their lists after each round,
+    linked_list<case_node::member> leaving_; ///< which are here.
     std::size_t size_ = 0;
     std::size_t armed_ = 0; ///< How many are not idle.
     const void* round_ = nullptr; ///< The one in progress.

@@ -87,6 +87,11 @@ public:
     /// Whether cases of sets may be here.
     static constexpr bool keeps_cases = !requires { requires !Arena::list_type::keeps_cases; };
 
+    /// Whether a `W` that waits may hold up others, so that they have room when it leaves.
+    template <class W>
+    static constexpr bool leave_admits =
+        requires { requires Arena::list_type::template leave_admits<W>; };
+
     bool is_closed() const noexcept { return arena_.list().is_closed(); }
 
     const char* name() const noexcept { return name_; }
@@ -191,7 +196,7 @@ protected:
     /// Admits waiting senders to a buffer, while there is room. Ends the caller's pin.
     void admit() noexcept {
         const auto next = [this] { return next_admission(); };
-        complete_each(arena_.list().admit(observer_), next, true);
+        complete_each(arena_.list().admit(observer_), next);
     }
 
     /// The next sender that is admitted or, if there is no memory for its item, refused.
@@ -242,8 +247,9 @@ protected:
         TRYST_TRACE(claim_in_arena, this, claimed);
         auto& q = static_cast<typename W::partner&>(*claimed);
         swap_items(w, q);
+        const bool suspended = complete_in_arena(q, outcome::exchanged);
         set_own_outcome(w, outcome::exchanged);
-        end_swap(complete_in_arena(q, outcome::exchanged), q, moving);
+        end_swap(suspended, q, moving);
     }
 
     /// Completes `q`, which has been claimed in the arena.
@@ -273,7 +279,7 @@ protected:
             if (out) {
                 observer_.ended(w, why);
             }
-            if constexpr (requires { requires Arena::list_type::template leave_admits<W>; }) {
+            if constexpr (leave_admits<W>) {
                 admit();
             } else {
                 arena_.unpin();
@@ -339,7 +345,9 @@ protected:
         }
     }
 
-    /// Writes the outcome of `w`, which belongs to the caller.
+    /// Writes the outcome of `w`, which belongs to the caller. After this, the caller must have a
+    /// pin to use the exchanger, whose end does not wait for a set that is decided (I64); so a
+    /// partner that may use it is completed before.
     template <class W>
     static void set_own_outcome(W& w, outcome how) noexcept {
         w.result = how;
@@ -350,19 +358,16 @@ protected:
 
     /// Completes the parties of `now` and of each `next()`, one at a time, because a party that
     /// resumes inline may destroy the frame of the next.
-    /// @param pinned  whether the caller has pinned the exchanger, as it must if `now.more`. This
-    ///   ends the pin (I6).
+    /// The caller has pinned the exchanger. This ends the pin (I6).
     template <class Next>
-    void complete_each(choice now, Next next, bool pinned) noexcept {
+    void complete_each(choice now, Next next) noexcept {
         for (; now.more; now = next()) {
             if (complete_chosen(now)) {
                 post(*now.party);
             }
         }
         const bool suspended = complete_chosen(now);
-        if (pinned) {
-            arena_.unpin();
-        }
+        arena_.unpin();
         if (suspended) {
             post(*now.party);
         }
@@ -402,8 +407,9 @@ private:
             return swap_with_case(w, q, moving);
         }
         swap_items(w, q);
+        const bool suspended = complete_in_list(q, outcome::exchanged);
         set_own_outcome(w, outcome::exchanged);
-        end_swap(complete_in_list(q, outcome::exchanged), q, moving);
+        end_swap(suspended, q, moving);
         return true;
     }
 
@@ -415,6 +421,7 @@ private:
             return false;
         }
         swap_items(w, q);
+        // First, because the next step may leave other lists, which admits others (I42.5).
         set_own_outcome(w, outcome::exchanged);
         end_swap(detail::complete_case(q, outcome::exchanged, committed), q, moving);
         return true;
@@ -429,7 +436,7 @@ private:
 
     /// Ends a swap: first ends the move out of `moving`, if it is not null (I6), then posts `q` if
     /// it is suspended.
-    void end_swap(bool suspended, waiter& q, slot* moving) noexcept {
+    static void end_swap(bool suspended, waiter& q, slot* moving) noexcept {
         end_move(moving);
         if (suspended) {
             post(q);
