@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Makes one exchange or selection, of any exchangers, and records it. A coroutine awaits it; a
-/// thread calls `wait`.
+/// Makes one exchange, one selection or one round of a set, of any exchangers, and records it. A
+/// coroutine awaits it; a thread calls `wait`.
 #pragma once
 
 #include "sim/memory.hpp"
 #include "sim/scene.hpp"
+#include "sim/served_set.hpp"
 
 #include <tryst/exchange_operation.hpp>
 #include <tryst/select.hpp>
@@ -63,9 +64,6 @@ private:
     std::size_t which_ = 0;
     alignas(Operations...) std::array<std::byte, std::max({sizeof(Operations)...})> room_;
 };
-
-/// The records of an operation's cases; null if there are not so many.
-using case_records = std::array<record*, wish::most>;
 
 /// What the cases of a selection are made from.
 struct given_cases {
@@ -222,9 +220,12 @@ private:
 
 class attempt {
 public:
-    attempt(scene& s, const wish& what) : scene_(&s) {
+    attempt(scene& s, const wish& what) : scene_(&s), set_(what.set) {
         const given_cases given{s, what, records_};
-        if (what.batch != wish::no_batch) {
+        if (set_ != nullptr) {
+            records_ = set_->begin(what);
+            limit(what, [&](auto... more) { return set_->next(std::move(more)...); });
+        } else if (what.batch != wish::no_batch) {
             batch_ = s.make_batch(what.batch);
             // An empty batch needs a number, too.
             const long first = batch_.empty() ? s.make_item().id() : batch_.front().id();
@@ -281,7 +282,10 @@ public:
 
     /// @returns the partner's number, or 0.
     long await_resume() {
-        const long partner = operation_->visit([&](auto& op) { return end(op.await_resume()); });
+        const long partner = operation_->visit([&](auto& op) {
+            auto&& result = op.await_resume();
+            return end(result);
+        });
         if (where_ && current_executor() != where_) {
             fail("a coroutine goes on elsewhere than it awaited");
         }
@@ -316,6 +320,10 @@ private:
     }
     long end(any_cases& results) {
         results.end();
+        return 0;
+    }
+    long end(served_set::result& result) {
+        set_->end(records_, result);
         return 0;
     }
 
@@ -368,9 +376,14 @@ private:
                        select_any<false, detail::limits<false>>,
                        select_any<false, detail::limits<false, stop_limit>>,
                        select_any<false, detail::limits<true>>,
-                       select_any<false, detail::limits<true, stop_limit>>>;
+                       select_any<false, detail::limits<true, stop_limit>>,
+                       decltype(std::declval<served_set&>().next()),
+                       decltype(std::declval<served_set&>().next(stop_limit())),
+                       decltype(std::declval<served_set&>().next(instant())),
+                       decltype(std::declval<served_set&>().next(instant(), stop_limit()))>;
 
     scene* scene_;
+    served_set* set_;
     executor_ref where_ = current_executor();
     case_records records_{};
     std::vector<item> batch_;
@@ -380,8 +393,12 @@ private:
         operation_;
 };
 
-/// Exchanges or selects, but does not wait.
+/// Exchanges, selects or looks at a set, but does not wait.
 inline void try_once(scene& s, const wish& what) {
+    if (what.set != nullptr) {
+        what.set->try_next(what);
+        return;
+    }
     if (what.size == 1) {
         s.try_once(*what.where[0], what.colours[0]);
         return;

@@ -61,10 +61,14 @@ private:
 };
 
 /// What a party waits for next; until then it disturbs and tries. Of size 0 at its end.
-inline wish next_wish(scene& s, std::size_t& operations, bool timers) {
+inline wish next_wish(scene& s, served_set& set, std::size_t& operations, bool timers) {
     while (operations-- != 0) {
         s.perhaps_disturb();
-        const wish what = s.make_wish(timers);
+        const bool serves = s.temper.serving != 0 && choices().one_in(s.temper.serving);
+        const wish what = serves ? set.make_wish(timers) : s.make_wish(timers);
+        if (serves && what.size == 0) { // there is no case now
+            continue;
+        }
         if (what.size == 0 || what.how != wish::way::tries) {
             return what;
         }
@@ -73,13 +77,14 @@ inline wish next_wish(scene& s, std::size_t& operations, bool timers) {
     return {.size = 0};
 }
 
-/// Exchanges `operations` times, in all ways and at all meetings. If `moves`, sometimes changes its
-/// loop.
+/// Exchanges `operations` times, in all ways and at all meetings, and serves a set of its own. If
+/// `moves`, sometimes changes its loop.
 template <class Coroutine>
 Coroutine party(scene& s, std::size_t operations, scene::presence created, bool moves = false) {
     const scene::presence here = created.begin();
+    served_set set(s);
     while (true) {
-        const wish what = next_wish(s, operations, has_timers());
+        const wish what = next_wish(s, set, operations, has_timers());
         if (what.size == 0) {
             break;
         }
@@ -98,7 +103,8 @@ Coroutine party(scene& s, std::size_t operations, scene::presence created, bool 
 /// The same, on a thread.
 inline void thread_party(scene& s, std::size_t operations) {
     const scene::presence here(s);
-    for (wish what; (what = next_wish(s, operations, true)).size != 0;) {
+    served_set set(s);
+    for (wish what; (what = next_wish(s, set, operations, true)).size != 0;) {
         attempt one(s, what);
         static_cast<void>(sync_wait(one));
     }

@@ -113,6 +113,7 @@ plot choose_plot(random& dice, long failing_allocation, crowd largest) {
     }
     p.temper.trying = dice.one_in(3) ? 0 : dice.between(4, 20);
     p.temper.selecting = p.meetings == 0 || dice.one_in(3) ? 0 : dice.between(1, 6);
+    p.temper.serving = p.meetings == 0 || dice.one_in(2) ? 0 : dice.between(1, 4);
     if (p.temper.selecting != 0 && p.meetings == 1) {
         p.meetings = dice.between(1, 3);
     }
@@ -475,6 +476,8 @@ private:
     void end_waits() {
         for (meeting& each : scene_.meetings) {
             each.open = false;
+        }
+        for (meeting& each : scene_.meetings) {
             if (plot_.ends_open && !scene_.thread_waits_at(each)) {
                 continue;
             }

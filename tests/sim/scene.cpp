@@ -136,6 +136,22 @@ wish scene::make_wish_to_wait(meeting& where, bool timers) noexcept {
     if (where.ex.is_buffer() && where.has_batches && dice.one_in(3)) {
         made.batch = dice.between(0, 7);
     }
+    add_limits(made, timers);
+    return made;
+}
+
+wish scene::make_limits(bool timers) noexcept {
+    wish made;
+    if (temper.trying != 0 && choices().one_in(temper.trying)) {
+        made.how = wish::way::tries;
+    } else {
+        add_limits(made, timers);
+    }
+    return made;
+}
+
+void scene::add_limits(wish& made, bool timers) noexcept {
+    random& dice = choices();
     if (temper.stoppable != 0 && !buttons.empty() && dice.one_in(temper.stoppable)) {
         made.stop = &buttons[dice.below(buttons.size())];
     }
@@ -151,7 +167,6 @@ wish scene::make_wish_to_wait(meeting& where, bool timers) noexcept {
             made.patience = now() - now() % temper.grain + patience;
         }
     }
-    return made;
 }
 
 record& scene::begin(const wish& what, std::size_t i, long given, record* lead) {
@@ -159,7 +174,9 @@ record& scene::begin(const wish& what, std::size_t i, long given, record* lead) 
     const bool selects = what.size != 1;
     if (selects && i == 0) {
         ++last_selection_;
-        note("selects between {} cases:", static_cast<long>(what.size));
+        what.set == nullptr
+            ? note("selects between {} cases:", static_cast<long>(what.size))
+            : note("waits for one of {} cases of its set:", static_cast<long>(what.size));
     }
     const memory::reserve unfailing;
     record& op = records_.emplace_back();
@@ -178,7 +195,8 @@ record& scene::begin(const wish& what, std::size_t i, long given, record* lead) 
                            what.how == wish::way::tries ? history::way::tries : history::way::waits,
                        .colour = op.colour,
                        .selection = selects ? last_selection_ : 0,
-                       .buffered = where.ex.is_buffer()};
+                       .buffered = where.ex.is_buffer(),
+                       .place_since = what.places.at(i).told};
     if (what.stop != nullptr) {
         op.stop = stop_token(*what.stop->source);
         call.stop = what.stop->id;
@@ -207,6 +225,9 @@ record& scene::begin(const wish& what, std::size_t i, long given, record* lead) 
     std::vector<long> numbers(what.batch != wish::no_batch ? what.batch : 1);
     std::iota(numbers.begin(), numbers.end(), given);
     begin_flow(op.flow, where, op.colour, std::move(numbers), call.way == history::way::tries);
+    if (op.flow) {
+        op.flow->kept_place(what.places.at(i).flow);
+    }
     return op;
 }
 
@@ -275,8 +296,10 @@ void scene::try_once(meeting& where, history::colour as, bool must_succeed) {
     bool waits = false;
     {
         // A waiter of a selection may be stale: another case has been decided.
-        const bool certain = std::ranges::none_of(
-            under_way_, [&](const record* op) { return op->where == &where && op->selects; });
+        const bool certain =
+            where.standing == 0 && std::ranges::none_of(under_way_, [&](const record* op) {
+                return op->where == &where && op->selects;
+            });
         const undisturbed eyes;
         waits = certain && where.ex.somebody_waits();
     }

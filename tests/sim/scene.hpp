@@ -34,6 +34,7 @@ struct meeting {
     bool closed = false; ///< A close has returned, or a destructor.
     bool dying = false; ///< A thread destroys it, or is about to.
     int users = 0; ///< Calls under way that are not operations of parties.
+    int standing = 0; ///< Cases of sets, which may be in the wait list between two rounds.
     std::array<int, 3> waiting{}; ///< How many of each colour: for the checks.
     std::size_t reds = 4; ///< How many of eight arrivals are red now.
 
@@ -94,7 +95,15 @@ struct record {
     bool has_arrived() const noexcept { return ended || lead->arrived; }
 };
 
-/// What a party is going to do: an exchange, or a selection between several.
+class served_set;
+
+/// When a case of a set had its place, at the earliest: in each history.
+struct place_in_queue {
+    history::stamp told = history::never;
+    history::stamp flow = history::never;
+};
+
+/// What a party is going to do: an exchange, a selection between several, or a round of a set.
 struct wish {
     enum class way : std::uint8_t { waits, waits_for, waits_until, tries };
     static constexpr std::size_t most = 3;
@@ -109,7 +118,12 @@ struct wish {
     static constexpr std::size_t no_batch = 9;
     bool is_biased = false;
     bool is_small = false; ///< A completer may leave the lists for a parked party.
+    served_set* set = nullptr; ///< Whose round it is.
+    std::array<place_in_queue, most> places{}; ///< Of its cases.
 };
+
+/// The records of an operation's cases; null if there are not so many.
+using case_records = std::array<record*, wish::most>;
 
 /// What the parties of a run are like.
 struct mood {
@@ -117,6 +131,7 @@ struct mood {
     std::size_t timed = 4; ///< One in so many has a deadline. 0: none.
     std::size_t trying = 10; ///< One in so many is a `try_`. 0: none.
     std::size_t selecting = 4; ///< One in so many is a selection. 0: none.
+    std::size_t serving = 4; ///< One in so many is a round of the party's set. 0: none.
     instant grain{1'000'000}; ///< Patience is a multiple of it.
     std::size_t disturbing = 0; ///< Before one in so many, a party stops or closes. 0: none.
     bool moves = false; ///< Coroutines move from loop to loop.
@@ -148,6 +163,10 @@ public:
     /// @returns a wish of size 0 if no exchanger is open.
     wish make_wish(bool timers) noexcept;
     wish make_wish_to_wait(meeting& where, bool timers) noexcept;
+    /// Whether a wait, or a try, has a stop and a deadline.
+    wish make_limits(bool timers) noexcept;
+    meeting* choose_meeting() noexcept; ///< Open and public; null if there is none.
+    history::colour choose_colour(meeting& where) noexcept;
     item make_item() noexcept { return {items, ++last_item_}; }
 
     /// Begins case `i`.
@@ -194,6 +213,16 @@ public:
         }
         end(op);
     }
+    /// A case has not taken place in this round of its set, which keeps the item.
+    void kept(record& op, exchange_errc why) {
+        note("gave {}, and its set keeps it: error {}", op.given, static_cast<long>(why));
+        op.told->failed(why, op.given, history::time_point(now()));
+        if (op.flow) {
+            op.flow->failed(why);
+        }
+        end(op);
+    }
+    place_in_queue place_from_now() noexcept { return {history_.tick(), flows_.tick()}; }
     /// The operation's coroutine has suspended.
     void suspended(record& op) {
         op.arrived = true;
@@ -252,8 +281,7 @@ public:
     const history& told() const noexcept { return history_; }
 
 private:
-    meeting* choose_meeting() noexcept; ///< Open and public; null if there is none.
-    history::colour choose_colour(meeting& where) noexcept;
+    void add_limits(wish& made, bool timers) noexcept;
     template <class T, class Own>
     static void tell(long given, const exchange_result<T, Own>& result) {
         if (!result) {

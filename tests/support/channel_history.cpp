@@ -78,6 +78,11 @@ stamp placed(const record& r) noexcept {
     return std::min(r.queued, r.ended);
 }
 
+/// When it had its place, at the earliest.
+stamp arrived(const record& r) noexcept {
+    return std::min(r.begun, r.placed_since);
+}
+
 bool failed_by(const record& r, exchange_errc why) noexcept {
     return r.fate == fate::failed && r.error == why;
 }
@@ -253,17 +258,17 @@ private:
             begun.push_back(&each);
         }
         std::vector<const passage*> before = begun;
-        std::ranges::sort(begun, {}, [](const passage* p) { return p->sent->begun; });
+        std::ranges::sort(begun, {}, [](const passage* p) { return arrived(*p->sent); });
         std::ranges::sort(before, {}, [](const passage* p) { return placed(*p->sent); });
         auto next = before.begin();
         const passage* last = nullptr; // the one whose receive began last, of those sent before
         for (const passage* p : begun) {
-            for (; next != before.end() && placed(*(*next)->sent) < p->sent->begun; ++next) {
-                if (last == nullptr || last->got->begun < (*next)->got->begun) {
+            for (; next != before.end() && placed(*(*next)->sent) < arrived(*p->sent); ++next) {
+                if (last == nullptr || arrived(*last->got) < arrived(*(*next)->got)) {
                     last = *next;
                 }
             }
-            if (last != nullptr && placed(*p->got) < last->got->begun) {
+            if (last != nullptr && placed(*p->got) < arrived(*last->got)) {
                 report_order(*last, *p);
             }
         }
@@ -282,7 +287,7 @@ private:
                 continue;
             }
             const passage& next = passages_[i + 1];
-            if (placed(*(soonest->*Other)) < (p.*Other)->begun) {
+            if (placed(*(soonest->*Other)) < arrived(*(p.*Other))) {
                 report_order(p, *soonest);
             } else if (next.*Other == p.*Other && next.*OtherPlace < p.*OtherPlace) {
                 report_order(p, next);
@@ -443,7 +448,11 @@ std::string channel_history::violations() const {
         for (const record& r : each->records_) {
             operations[r.channel].push_back(&r);
             for (std::size_t i = 0; r.what == act::sends && i != r.items.size(); ++i) {
-                if (!passages.try_emplace(r.items[i], passage{r.items[i], &r, i}).second) {
+                const passage mine{r.items[i], &r, i};
+                passage& last = passages.try_emplace(r.items[i], mine).first->second;
+                if (last.sent != &r && last.has_failed() && last.sent->ended < r.begun) {
+                    last = mine;
+                } else if (last.sent != &r || last.sent_as != i) {
                     found.report("recorded", r.items[i], " was sent twice");
                 }
             }

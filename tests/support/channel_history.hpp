@@ -28,7 +28,8 @@ namespace tryst::test {
  *   h.add_channel(1, 10, weigh); // channel 1 has the limit 10; `weigh(item)` is optional
  *   channel_history::log& log = h[0];
  *
- *   auto sent = log.sends(1, {7}); // just before the call; 7 is sent only once
+ *   auto sent = log.sends(1, {7}); // just before the call; 7 is sent again only if it came back,
+ *                                // and in the same log
  *   sent.returned(co_await ch.send(item(7)));
  *   auto tried = log.sends(1, {8}, true);
  *   tried.returned(ch.try_send(item(8)));
@@ -41,6 +42,8 @@ namespace tryst::test {
  *   some.returned(co_await ch.receive_some(places), places);
  *
  *   some.queued(); // the call has suspended: it waits, or has been served
+ *   got.kept_place(before); // a case of a set, which may have had its place since an earlier round
+ *   got.failed(why); // a case that the set keeps, with its item
  *
  *   log.set_limit(1, 5, [&] { ch.set_limit(5); });
  *   log.close(1, [&] { ch.close(); });
@@ -55,7 +58,7 @@ namespace tryst::test {
  *   receive, in which it may have been handed over directly. The rules are necessary conditions:
  *   each violation that is reported is one.
  *
- *   recorded    no item is sent twice
+ *   recorded    no item is sent twice, unless it came back
  *   returned    a send that failed has its own items back
  *   error       only a try finds `no_partner`, and only a send lacks memory
  *   received    each item received was sent to this channel before, by a send that did not fail
@@ -92,6 +95,7 @@ public:
         channel_history::fate fate = fate::pending;
         exchange_errc error{}; ///< Why, if it has failed.
         stamp begun = 0;
+        stamp placed_since = never; ///< When it had its place, at the earliest, if before `begun`.
         stamp queued = never; ///< When it had its place among those that wait, at the latest.
         stamp ended = never;
         std::vector<long> items{}; ///< Those to be sent, or those received, in order.
@@ -120,6 +124,10 @@ public:
         }
 
         void queued() { entry_->queued = all_->tick(); }
+        void kept_place(stamp since) noexcept { entry_->placed_since = since; }
+
+        /// It has ended, and still has its own items.
+        void failed(exchange_errc error) noexcept { end(fate::failed).error = error; }
 
         /// A send has ended.
         template <class Own>

@@ -103,6 +103,16 @@ bool found_nobody(const record& r) noexcept {
            failed_by(r, exchange_errc::out_of_memory);
 }
 
+/// Whether it is a case of a set.
+bool is_of_set(const record& r) noexcept {
+    return r.place_since != history::never;
+}
+
+/// Whether others may find it waiting: a set offers its cases even if it will not wait.
+bool offers(const record& r) noexcept {
+    return r.way == way::waits || is_of_set(r);
+}
+
 bool was_parked(const record& r) noexcept {
     return r.parked_from != history::never;
 }
@@ -189,15 +199,18 @@ public:
             std::unordered_set<history::channel_id> fifo)
         : operations_(std::move(operations)), closes_(std::move(closes)), stops_(std::move(stops)),
           fifo_(std::move(fifo)) {
-        std::ranges::sort(operations_, {}, &record::given);
+        std::ranges::sort(operations_, {},
+                          [](const record* r) { return std::pair(r->given, r->invoked); });
         receivers_.resize(operations_.size());
     }
 
     std::string check(bool at_rest, std::optional<history::time_point> clock) {
         for (std::size_t i = 1; i < operations_.size(); ++i) {
-            if (operations_[i - 1]->given == operations_[i]->given) {
-                report("recorded", "a value was given twice: by ", *operations_[i - 1], " and ",
-                       *operations_[i]);
+            const record& before = *operations_[i - 1];
+            const record& r = *operations_[i];
+            if (before.given == r.given &&
+                (before.fate != fate::failed || before.returned > r.invoked)) {
+                report("recorded", "a value was given twice: by ", before, " and ", r);
                 return findings_; // nothing else would make sense
             }
         }
@@ -234,11 +247,11 @@ private:
         }
     }
 
-    /// The place of whoever gave `value`; that of nobody is the end.
+    /// The place of whoever gave `value` last; that of nobody is the end.
     std::size_t giver_of(long value) const {
-        const auto found = std::ranges::lower_bound(operations_, value, {}, &record::given);
-        return found != operations_.end() && (*found)->given == value
-                   ? static_cast<std::size_t>(found - operations_.begin())
+        const auto after = std::ranges::upper_bound(operations_, value, {}, &record::given);
+        return after != operations_.begin() && (*(after - 1))->given == value
+                   ? static_cast<std::size_t>(after - operations_.begin()) - 1
                    : operations_.size();
     }
 
@@ -289,7 +302,7 @@ private:
             std::max(b.invoked, b.parked_until) > a.returned) {
             report("R3 overlap", a, " met one that it cannot have met, ", b);
         }
-        if (a.way != way::waits && b.way != way::waits) {
+        if (!offers(a) && !offers(b)) {
             report("R3 overlap", a, " met ", b, ", but neither of them offers");
         }
         if (b.colour != opposite(a.colour)) {
@@ -317,7 +330,7 @@ private:
             }
             return;
         case exchange_errc::out_of_memory:
-            if (r.colour == colour::any || (r.way == way::tries && !r.buffered)) {
+            if (r.colour == colour::any || (r.way == way::tries && !r.buffered && !is_of_set(r))) {
                 report("out_of_memory", r, " needs no memory");
             }
             return;
@@ -440,13 +453,15 @@ private:
             const record& r = *operations_[i];
             const bool waits_on = at_rest && r.fate == fate::pending;
             // When the channel was open, at the latest that is known.
-            const turning_point& close = closes_[r.channel];
-            closes_[r.channel].after =
-                std::max({close.after, has_met(i) || found_nobody(r) ? r.invoked : 0,
-                          was_parked(r) ? r.parked_until : 0});
+            turning_point& close = closes_[r.channel];
+            // Not in a set, which does not look at its channels again: the close comes to each
+            // case, unless a partner that is late has claimed it before.
+            const bool found_it_open = (has_met(i) || found_nobody(r)) && !is_of_set(r);
+            close.after = std::max(
+                {close.after, found_it_open ? r.invoked : 0, was_parked(r) ? r.parked_until : 0});
             if (waits_on && close.before != history::never) {
                 report("at rest", r, " waits on, though the channel is closed");
-            } else if ((has_met(i) || found_nobody(r)) && r.invoked > close.before) {
+            } else if (found_it_open && r.invoked > close.before) {
                 report("close", r, " began when the channel was closed", since(close));
             } else if (was_parked(r) && r.parked_until > close.before) {
                 report("close", r, " was parked when the channel was closed", since(close));
@@ -544,7 +559,7 @@ private:
         }
         for (const record* r : operations_) {
             const auto here = channels.find(r->channel);
-            const bool had_ticket = fifo_.contains(r->channel) && r->way == way::waits;
+            const bool had_ticket = fifo_.contains(r->channel) && offers(*r);
             const bool looks = !had_ticket && r->way != way::late;
             if (here != channels.end() && found_nobody(*r) && looks &&
                 here->second.covers.at(static_cast<std::size_t>(opposite(r->colour)))
@@ -571,13 +586,15 @@ private:
                 all.push_back({&r, std::min(r.returned, partner->returned)});
             }
         }
-        std::ranges::sort(
-            all, {}, [](const served& s) { return std::pair(s.who->channel, s.who->invoked); });
+        const auto begun = [](const served& s) {
+            return std::pair(s.who->channel, std::min(s.who->invoked, s.who->place_since));
+        };
+        std::ranges::sort(all, {}, begun);
         using waiting = std::array<const stay*, colours>; // the one that waits longest
         std::unordered_map<history::channel_id, waiting> channels;
         auto next = stays.begin();
         for (const served& s : all) {
-            const auto key = std::pair(s.who->channel, s.who->invoked);
+            const auto key = begun(s);
             for (; next != stays.end() && std::pair(next->who->channel, next->from) < key; ++next) {
                 const stay*& longest =
                     channels[next->who->channel].at(static_cast<std::size_t>(next->who->colour));

@@ -35,7 +35,8 @@ inline long id_of(const tracked& item) noexcept {
  *   history h(2); // one log for each participant: a thread, a coroutine
  *   history::log& log = h[0];
  *
- *   auto op = log.begin({.given = 7}); // just before the call; 7 is given only once
+ *   auto op = log.begin({.given = 7}); // just before the call; 7 is given again only if it was
+ *                                      // handed back
  *   op.returned(co_await ex.exchange(tracked(items, 7)));
  *
  *   auto op = log.begin({.given = 8, .channel = 1, .stop = 3, .deadline = loop.now() + 5ms,
@@ -61,6 +62,9 @@ inline long id_of(const tracked& item) noexcept {
  *   a.returned(got.get<0>());
  *   b.returned(got.get<1>());
  *
+ *   // A round of a case_set is recorded as a selection of the cases that are not idle. A case may
+ *   // have its place in a queue since an earlier round; that is its place_since.
+ *
  *   EXPECT_EQ(h.violations_at_rest(), ""); // if nothing runs any more; else violations()
  *
  * An `operation` that is destroyed before it has `returned` was abandoned: its frame was destroyed
@@ -79,7 +83,7 @@ inline long id_of(const tracked& item) noexcept {
  *                  partner received its value, or is pending, or was abandoned
  *   R2 once        no value is received twice
  *   R3 overlap     partners are under way at the same time, and at least one of them offers: not
- *                  both try
+ *                  both try, except rounds of sets
  *   R4 colours     the partner of a red operation is blue, and the other way round
  *   R5 returned    an operation that failed got its own value back, and no other operation received
  *                  it
@@ -87,7 +91,7 @@ inline long id_of(const tracked& item) noexcept {
  *   stop           `cancelled` only after a request of the operation's own stop; and nothing else
  *                  if it begins after that
  *   close          `closed` only after a close; no operation that begins after it exchanges, times
- *                  out or finds no partner
+ *                  out or finds no partner, except in a set
  *   no_partner     only for a `try_`
  *   out_of_memory  only for operations that have a colour, and wait or need a buffer
  *   parked         two possible partners are not parked at the same time, and no operation fails
@@ -109,11 +113,11 @@ inline long id_of(const tracked& item) noexcept {
  *
  * In a fifo channel, a queued operation counts as parked until its partner began, or the channel
  * was closed. An operation that fails for want of a partner may overlook waiters that came after it
- * began; if it has waited, it may overlook all of them, because its own partner may be late. An
- * operation that is withdrawn or destroyed must be served in its order only as long as it was seen
- * parked: a partner that was about to claim it may be late, and does not hold up others. Each
- * violation that is reported of a queue is one; one impossible history in two hundred is not
- * noticed. */
+ * began; if it has waited, or is of a set, it may overlook all of them, because its own partner may
+ * be late. An operation that is withdrawn or destroyed must be served in its order only as long as
+ * it was seen parked: a partner that was about to claim it may be late, and does not hold up
+ * others. Each violation that is reported of a queue is one; one impossible history in two hundred
+ * is not noticed. */
 class history {
 public:
     /// A point in the order of all that is recorded.
@@ -139,7 +143,7 @@ public:
 
     /// What is known of an operation when it begins.
     struct call {
-        long given = 0; ///< Unique in the history.
+        long given = 0; ///< Nobody else's, and only once at a time.
         channel_id channel =
             0; ///< One exchanger; a new one at the same address is another channel.
         stop_id stop = 0;
@@ -150,6 +154,8 @@ public:
         history::colour colour = colour::any;
         selection_id selection = 0; ///< The operation is one of its cases.
         bool buffered = false; ///< Its channel has a buffer, so it need not meet a partner.
+        stamp place_since = never; ///< Of a case of a set: when it had its place in a queue, at the
+            ///< earliest.
     };
 
     /// How it has ended, if it has.

@@ -47,6 +47,10 @@ struct op : record {
         queued = when;
         return *this;
     }
+    op kept_since(stamp when) {
+        placed_since = when;
+        return *this;
+    }
     op of(std::size_t most) {
         places = most;
         return *this;
@@ -137,6 +141,8 @@ TEST(ChannelHistory, FindsWhatIsImpossibleAndNothingElse) {
         {"", {{one(1, 2), takes({1}, 3, 4)}}},
         {"", {{sends({1, 2, 3}, 1, 9).fails(timed_out, 2), receives({1, 2}, 2, 3)}}},
         {"recorded", {{one(1, 2), one(3, 4), got_one(5, 6)}}},
+        {"", {{one(1, 2).fails(not_selected), one(3, 4), got_one(5, 6)}}}, // a set kept it
+        {"received recorded", {{one(1, 4).fails(not_selected), one(3, 5), got_one(5, 6)}}},
         {"returned", {{one(1, 2).fails(cancelled).garbled()}}},
         {"received", {{got_one(1, 2)}}},
         {"lost received", {{one(3, 4), got_one(1, 2)}}},
@@ -158,6 +164,7 @@ TEST(ChannelHistory, FindsWhatIsImpossibleAndNothingElse) {
         {"fifo", {{one(1, 2), two(3, 4), got_two(5, 6), got_one(7, 8)}}},
         {"fifo", {{one(1, 9).queued_by(2), two(3, 10), got_two(4, 5), got_one(6, 8)}}},
         {"fifo", {{got_one(1, 9).queued_by(2), got_two(3, 8), two(4, 5), one(6, 7)}}},
+        {"", {{got_one(1, 9).queued_by(2), got_two(3, 8).kept_since(1), two(4, 5), one(6, 7)}}},
         {"fifo", {{one(1, 2), two(3, 4), got_two(5, 6), takes({1}, 7, 8)}}},
         {"", {{sends({1, 2}, 1, 2), got_one(3, 6), got_two(4, 5)}}},
         {"fifo", {{sends({1, 2}, 1, 2), got_two(3, 4), got_one(5, 6)}}},

@@ -54,6 +54,9 @@ struct op : record {
     op queued_by(stamp when) {
         return change([&] { queued = when; });
     }
+    op of_set(stamp since) {
+        return change([&] { place_since = since; });
+    }
     op parked_at(stamp when) {
         return change([&] { parked_from = parked_until = when; });
     }
@@ -146,6 +149,41 @@ TEST(HistoryRules, AreNamedByTheSmallestHistoriesThatBreakThem) {
     };
     for (const row& each : rows) {
         EXPECT_EQ(rules_in(verdict(each.m)), std::set<std::string>{each.rule});
+    }
+}
+
+TEST(HistoryRules, LetASetKeepItsItemAndItsPlace) {
+    const auto round = [](stamp from) { return op(7, from, from + 2); };
+    const auto kept = [&](stamp from) { return round(from).fails(timed_out).waits_until({}); };
+    const auto tries = [](op what) { return what.change([&] { what.way = way::tries; }); };
+    const auto queue = [](const op& of_set) {
+        const auto red = [](op what) { return what.is(colour::red); };
+        const auto blue = [](op what) { return what.is(colour::blue); };
+        return made{.operations = {red(of_set), red(op(2, 3, 14).gets(12).queued_by(4)),
+                                   blue(op(11, 7, 8).gets(1)), blue(op(12, 11, 13).gets(2))},
+                    .fifo = true};
+    };
+    struct row {
+        std::set<std::string> rule; ///< Which this history breaks.
+        made m;
+    };
+    const row rows[] = {
+        {{}, {{kept(1), round(4).gets(8), op(8, 3, 9).gets(7)}}},
+        {{"R5 returned"}, {{kept(1), kept(4), op(8, 1, 9).gets(7)}}},
+        {{"recorded"}, {{kept(1), round(2).gets(8), op(8, 1, 9).gets(7)}}},
+        {{"R3 overlap"}, {{kept(1), round(5).gets(8), op(8, 1, 4).gets(7)}}}, // between two rounds
+        // It may have had its place in a queue before the round began.
+        {{"fifo"}, queue(op(1, 6, 9).gets(11))},
+        {{}, queue(op(1, 6, 9).gets(11).of_set(1))},
+        // It offers its cases even if it does not wait.
+        {{"R3 overlap"}, {{tries(round(1).gets(8)), tries(op(8, 2, 4).gets(7))}}},
+        {{}, {{tries(round(1).gets(8).of_set(1)), tries(op(8, 2, 4).gets(7))}}},
+        // A partner that is late may have claimed its case before a close.
+        {{"close"}, {{round(5).gets(8), op(8, 1, 9).gets(7)}, {{0, 2, 4}}}},
+        {{}, {{round(5).gets(8).of_set(1), op(8, 1, 9).gets(7)}, {{0, 2, 4}}}},
+    };
+    for (const row& each : rows) {
+        EXPECT_EQ(rules_in(verdict(each.m)), each.rule);
     }
 }
 
