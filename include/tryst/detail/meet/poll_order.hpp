@@ -93,7 +93,7 @@ public:
     /// Sorts the numbers of all cases into the order of their registration: by the addresses
     /// `where` of their exchangers.
     template <class Numbers, class Where>
-    void sort(Numbers& numbers, Where where) const {
+    void sort(Numbers&& numbers, Where where) const {
         const auto comes_before = [&](std::size_t a, std::size_t b) {
             const void* const at_a = where(a);
             const void* const at_b = where(b);

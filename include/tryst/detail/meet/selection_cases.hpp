@@ -22,6 +22,7 @@
 #include <memory>
 #include <numeric>
 #include <ranges>
+#include <span>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -127,6 +128,108 @@ auto& proposed_case(Given& given) noexcept {
     }
 }
 
+/// What follows does not depend on the types of the cases, so that it is compiled once.
+
+/// Where a case is, and on which side.
+struct case_place {
+    const void* where;
+    colour side;
+};
+
+/// Whether no exchanger has cases on both of its sides. For an assertion.
+inline bool are_on_one_side_each(std::span<case_place> places) noexcept {
+    std::ranges::sort(places, std::less<>(), &case_place::where);
+    return std::ranges::adjacent_find(places, [](const case_place& a, const case_place& b) {
+               return a.where == b.where && a.side != b.side && a.where != nullptr;
+           }) == places.end();
+}
+
+/// As `poll_order::sort`.
+inline void sort_by_place(poll_order polled, std::span<std::uint8_t> numbers,
+                          std::span<const void* const> where) noexcept {
+    polled.sort(numbers, [where](std::size_t of) { return where[of]; });
+}
+
+template <bool AreEqual, class Numbers, class... Cases>
+class cases_together;
+
+/// Cases of several types. Not a `std::tuple`, which takes a compiler longer.
+template <std::size_t I, class Case>
+struct case_leaf {
+    Case one;
+};
+template <std::size_t... I, class... Cases>
+class cases_together<false, std::index_sequence<I...>, Cases...> : case_leaf<I, Cases>... {
+public:
+    template <class... Given>
+    explicit cases_together(std::tuple<Given&...>& given) noexcept
+        : case_leaf<I, Cases>{Cases(std::move(std::get<I>(given)))}... {}
+
+    /// Calls `f` with all cases.
+    template <class F>
+    decltype(auto) apply(F f) {
+        return f(case_leaf<I, Cases>::one...);
+    }
+    /// Calls `f` with case `i`. @returns what `f` returns.
+    template <class F>
+    bool visit(std::size_t i, F& f) {
+        if constexpr (sizeof...(Cases) <= 4) {
+            return ((i == I && f(case_leaf<I, Cases>::one)) || ...);
+        } else {
+            using call = bool (*)(cases_together&, F&);
+            static constexpr call calls[] = {[](cases_together& in, F& function) {
+                return function(in.case_leaf<I, Cases>::one);
+            }...};
+            return calls[i](*this, f);
+        }
+    }
+    template <class F>
+    void for_each(F f) {
+        (f(case_leaf<I, Cases>::one), ...);
+    }
+    /// Calls `f` with each case, until it returns true. @returns whether it did.
+    template <class F>
+    bool any_of(F& f) {
+        return (f(case_leaf<I, Cases>::one) || ...);
+    }
+};
+
+/// Cases of one type: the same, in loops, which is less code.
+template <std::size_t... I, class Case, class... Others>
+class cases_together<true, std::index_sequence<I...>, Case, Others...> {
+public:
+    template <class... Given>
+    explicit cases_together(std::tuple<Given&...>& given) noexcept
+        : all_{Case(std::move(std::get<I>(given)))...} {}
+
+    template <class F>
+    decltype(auto) apply(F f) {
+        return f(all_[I]...);
+    }
+    template <class F>
+    bool visit(std::size_t i, F& f) {
+        return f(all_[i]);
+    }
+    template <class F>
+    void for_each(F f) {
+        for (Case& each : all_) {
+            f(each);
+        }
+    }
+    template <class F>
+    bool any_of(F& f) {
+        for (Case& each : all_) {
+            if (f(each)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+private:
+    std::array<Case, sizeof...(I)> all_;
+};
+
 /// Cases that are known at compile time.
 template <class... Cases>
 class case_tuple {
@@ -136,9 +239,7 @@ public:
     static constexpr bool needs_timers = (is_time_case<Cases> || ...);
 
     template <class... Given>
-    explicit case_tuple(std::tuple<Given&...> given) noexcept
-        : cases_(std::apply([](auto&... each) { return std::forward_as_tuple(std::move(each)...); },
-                            given)) {
+    explicit case_tuple(std::tuple<Given&...> given) noexcept : cases_(given) {
         assert(is_on_one_side_each() &&
                "tryst: a selection must not be on both sides of one exchanger");
     }
@@ -150,7 +251,9 @@ public:
         !((Cases::is_shared || ...) && ((!Cases::is_shared && !Cases::is_event) || ...));
 
     static constexpr std::size_t size() noexcept { return sizeof...(Cases); }
-    waiter& first() noexcept { return std::get<0>(cases_); }
+    waiter& first() noexcept {
+        return cases_.apply([](waiter& first, auto&...) -> waiter& { return first; });
+    }
 
     /// The numbers of all cases.
     static constexpr auto numbers() noexcept {
@@ -159,41 +262,39 @@ public:
         }(std::index_sequence_for<Cases...>());
     }
 
-    /// Calls `f` with case `i`. @returns what `f` returns.
     template <class F>
     bool visit(std::size_t i, F& f) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            if constexpr (sizeof...(Cases) <= 4) {
-                return ((i == I && f(std::get<I>(cases_))) || ...);
-            } else {
-                using call = bool (*)(case_tuple&, F&);
-                static constexpr call calls[] = {[](case_tuple& in, F& function) {
-                    return function(std::get<I>(in.cases_));
-                }...};
-                return calls[i](*this, f);
-            }
-        }(std::index_sequence_for<Cases...>());
+        return cases_.visit(i, f);
     }
 
     template <class F>
     void for_each(F f) {
-        std::apply([&](auto&... each) { (f(each), ...); }, cases_);
+        cases_.for_each(f);
     }
 
     /// Calls `f` with each case in the order of registration, until it returns true.
     /// @returns whether it did.
     template <class F>
     bool register_each(poll_order polled, F& f) {
-        std::array<const void*, sizeof...(Cases)> where;
-        std::size_t i = 0;
-        for_each([&](auto& each) { where[i++] = each.where(); });
-        if (std::ranges::adjacent_find(where, std::greater_equal<>()) == where.end()) {
-            return std::apply([&](auto&... each) { return (f(each) || ...); }, cases_);
+        const void* previous = nullptr;
+        bool ascending = true;
+        for_each([&](auto& each) {
+            ascending = ascending && std::less<>()(previous, each.where());
+            previous = each.where();
+        });
+        if (ascending) {
+            return cases_.any_of(f);
         }
+        const std::array where =
+            cases_.apply([](auto&... each) { return std::array{each.where()...}; });
         auto order = numbers();
-        polled.sort(order, [&](std::size_t of) { return where[of]; });
-        return std::any_of(order.begin(), order.end(),
-                           [&](std::size_t of) { return visit(of, f); });
+        detail::sort_by_place(polled, order, where);
+        for (const std::size_t of : order) {
+            if (visit(of, f)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     result take_result(const waiter* selected, outcome lost) noexcept {
@@ -205,30 +306,23 @@ public:
             }
             ++i;
         });
-        return std::apply([&](auto&... each) { return result(index, each.take_result(lost)...); },
-                          cases_);
+        return cases_.apply(
+            [&](auto&... each) { return result(index, each.take_result(lost)...); });
     }
 
 private:
     static_assert(sizeof...(Cases) <= 255,
                   "tryst: a select has at most 255 cases; use select_from");
 
-    /// Whether no exchanger has cases on both of its sides. For an assertion.
-    bool is_on_one_side_each() const {
-        struct place {
-            const void* where;
-            colour side;
-        };
-        auto places = std::apply(
-            [](const auto&... each) { return std::array{place{each.where(), each.side}...}; },
-            cases_);
-        std::ranges::sort(places, std::less<>(), &place::where);
-        return std::ranges::adjacent_find(places, [](const place& a, const place& b) {
-                   return a.where == b.where && a.side != b.side && a.where != nullptr;
-               }) == places.end();
+    bool is_on_one_side_each() {
+        std::array places = cases_.apply(
+            [](auto&... each) { return std::array{case_place{each.where(), each.side}...}; });
+        return detail::are_on_one_side_each(places);
     }
 
-    std::tuple<Cases...> cases_;
+    // Two are faster apart.
+    static constexpr bool are_equal = sizeof...(Cases) > 2 && all_same<Cases...>;
+    cases_together<are_equal, std::index_sequence_for<Cases...>, Cases...> cases_;
 };
 
 /// Cases of one type, and so of one side, as many as a range has elements.
