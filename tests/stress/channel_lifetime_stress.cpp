@@ -240,7 +240,7 @@ TEST_P(ChannelLifetimeStress, KeepsEachItemOnce) {
         });
     }
     std::minstd_rand random(1);
-    const stress_time time;
+    const stress_time time(4); // in all plays it is long
     for (unsigned round = 0; !HasFailure() && time.goes_on([] { return false; }); ++round) {
         current.emplace(kept, limit, round);
         together.arrive_and_wait();

@@ -57,6 +57,10 @@ bool missing(Step... steps) noexcept {
 /// see.
 class stress_time {
 public:
+    /// @param tests  how many tests share the time.
+    explicit stress_time(int tests = 1)
+        : end_(std::chrono::steady_clock::now() + given() / tests) {}
+
     template <class Missing>
     bool goes_on(Missing is_missing) const {
         const auto now = std::chrono::steady_clock::now();
@@ -64,12 +68,12 @@ public:
     }
 
 private:
-    static std::chrono::seconds given() {
+    static std::chrono::milliseconds given() {
         const char* const seconds = std::getenv("TRYST_STRESS_SECONDS");
         return std::chrono::seconds(seconds == nullptr ? 5 : std::atoi(seconds));
     }
 
-    std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + given();
+    std::chrono::steady_clock::time_point end_;
 };
 
 } // namespace tryst::test
