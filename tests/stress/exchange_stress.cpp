@@ -23,6 +23,7 @@
 #include <thread>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace tryst::test {
@@ -198,6 +199,13 @@ public:
 
     std::unique_ptr<any_operation> choose() {
         using enum role;
+        if constexpr (Venue::choices == choice::selections) {
+            if (random_.roll() < 4) {
+                if (auto round = serve()) {
+                    return round;
+                }
+            }
+        }
         if constexpr (Venue::choices == choice::pairs) {
             return one(some<swaps>());
         } else if constexpr (Venue::choices == choice::colours) {
@@ -256,22 +264,28 @@ private:
         }
     }
 
+    void begin_one(history::call call, history::stamp place_since = history::never) {
+        call.stop = common_.stop;
+        call.deadline = common_.deadline;
+        call.relative = common_.relative;
+        call.way = common_.way;
+        call.selection = common_.selection;
+        call.place_since = place_since;
+        entries_.push_back(log_->begin(call));
+    }
+
     template <class... Cases>
     void begin_all(const Cases&... cases) {
         entries_.clear();
-        const auto begin = [this](history::call call) {
-            call.stop = common_.stop;
-            call.deadline = common_.deadline;
-            call.relative = common_.relative;
-            call.way = common_.way;
-            call.selection = common_.selection;
-            entries_.push_back(log_->begin(call));
-        };
-        (begin(cases.call()), ...);
+        (begin_one(cases.call()), ...);
         if (common_.selection != 0) {
-            s_->selections_begun.fetch_add(1, std::memory_order_relaxed);
-            s_->cases_begun.fetch_add(sizeof...(cases), std::memory_order_relaxed);
+            count_cases();
         }
+    }
+
+    void count_cases() {
+        s_->selections_begun.fetch_add(1, std::memory_order_relaxed);
+        s_->cases_begun.fetch_add(static_cast<long>(entries_.size()), std::memory_order_relaxed);
     }
 
     template <class... Results>
@@ -349,12 +363,135 @@ private:
         });
     }
 
+    // ---- A set of cases.
+
+    using swap = exchange_case<exchanger<tracked>>;
+    using send = send_case<synchronous_channel<tracked>>;
+    using receive = receive_case<synchronous_channel<tracked>>;
+    template <role Role>
+    using operation_at = decltype(std::declval<place<Venue, Role>>().operation());
+    using red = operation_at<role::red>;
+    using blue = operation_at<role::blue>;
+    using set = case_set<std::size_t, swap, send, receive, red, blue>;
+
+    /// A case of the set.
+    struct served {
+        history::call call{};
+        bool is_there = false;
+        bool is_idle = false;
+        bool brings_nothing = false;
+        history::stamp place_since = history::never;
+        std::variant<typename set::template handle<swap>, typename set::template handle<send>,
+                     typename set::template handle<receive>>
+            handle{};
+    };
+
+    template <role Role>
+    void add(std::size_t i) {
+        auto made = some<Role>();
+        for (const served& each : cases_) {
+            const bool is_same = each.is_there && each.call.channel == made.channel;
+            if (is_same && (Role == role::swaps || each.call.colour != made.call().colour)) {
+                return; // not on both sides of one exchanger
+            }
+        }
+        cases_.at(i) = {
+            .call = made.call(), .is_there = true, .brings_nothing = Role == role::receives};
+        cases_.at(i).handle = set_.add(made.operation(), i);
+    }
+
+    void add_some(std::size_t i) {
+        switch (random_.roll() % 4) {
+        case 0:
+            return add<role::swaps>(i);
+        case 1:
+            return is_red() ? add<role::sends>(i) : add<role::receives>(i);
+        default:
+            return is_red() ? add<role::red>(i) : add<role::blue>(i);
+        }
+    }
+
+    /// Between two rounds.
+    void change(std::size_t i) {
+        served& mine = cases_.at(i);
+        if (!mine.is_there) {
+            return add_some(i);
+        }
+        const bool leaves = random_.roll() == 0;
+        std::visit(
+            [&](auto handle) {
+                if (leaves) {
+                    const auto left = set_.remove(handle);
+                    EXPECT_EQ(left.has_value(), !mine.is_idle);
+                    EXPECT_TRUE(!left || left->error() == exchange_errc::not_selected);
+                } else if constexpr (requires { set_.rearm(handle, std::declval<tracked>()); }) {
+                    if (mine.is_idle) {
+                        mine.call.given = next_++;
+                        set_.rearm(handle, tracked(s_->items, mine.call.given));
+                        mine.is_idle = false;
+                    }
+                }
+            },
+            mine.handle);
+        mine.is_there = !leaves;
+    }
+
+    /// The next round of the set; null if it has no case.
+    std::unique_ptr<any_operation> serve() {
+        for (std::size_t i = 0; i != cases_.size(); ++i) {
+            change(i);
+        }
+        common_ = {.selection = s_->record.tick()};
+        const wait_limits limits = some_limits();
+        const history::stamp now = s_->record.tick();
+        entries_.clear();
+        in_round_.clear();
+        for (std::size_t i = 0; i != cases_.size(); ++i) {
+            served& mine = cases_.at(i);
+            if (!mine.is_there || mine.is_idle) {
+                continue;
+            }
+            if (mine.brings_nothing) {
+                mine.call.given = next_++; // another number in each round
+            }
+            mine.place_since = std::min(mine.place_since, now);
+            begin_one(mine.call, mine.place_since);
+            in_round_.push_back(i);
+        }
+        if (in_round_.empty()) {
+            return nullptr;
+        }
+        count_cases();
+        return make_operation(
+            limits, [&](auto... each) { return set_.next(each...); },
+            [this](auto got) { this->end_round(got); });
+    }
+
+    void end_round(typename set::result_type& got) {
+        const auto reason =
+            got ? exchange_errc::not_selected : static_cast<exchange_errc>(got.error().value());
+        for (std::size_t k = 0; k != in_round_.size(); ++k) {
+            served& mine = cases_.at(in_round_[k]);
+            if (!got || got.token() != in_round_[k]) {
+                entries_[k].failed(reason, mine.call.given);
+                continue;
+            }
+            got.visit([&](auto& result) { entries_[k].returned(result); });
+            mine.is_there = got.error() != exchange_errc::closed;
+            mine.is_idle = !mine.brings_nothing;
+            mine.place_since = history::never;
+        }
+    }
+
     meeting<Venue>* s_;
     history::log* log_;
     dice random_;
     long next_;
     history::call common_; ///< What the cases have in common.
     std::vector<history::operation> entries_;
+    set set_;
+    std::array<served, 4> cases_{};
+    std::vector<std::size_t> in_round_; ///< The cases of `entries_`.
 };
 
 /// Awaits what its party has chosen, and tells it when the coroutine has suspended.
