@@ -111,6 +111,26 @@ bool hears() {
     return sent && heard == std::vector<request>{"zero", "one", "more"};
 }
 
+tryst::task<int> count_words() {
+    co_await tryst::sleep_for(1ms);
+    co_return 7;
+}
+
+tryst::task<int> count_or_obey(tryst::run_loop& loop, jobs& commands) {
+#include "docs/select.md/9"
+    co_return got.index() == 0 ? 0 : *got.get<1>();
+}
+
+bool counts() {
+    tryst::run_loop loop;
+    jobs commands;
+    const int counted = loop.run(count_or_obey(loop, commands));
+    loop.spawn(send(commands, "stop"));
+    const int stopped = loop.run(count_or_obey(loop, commands));
+    loop.run_until_idle();
+    return counted == 7 && stopped == 0;
+}
+
 int main() {
-    return works() && waits_for_a_job() && beats() && hears() ? 0 : 1;
+    return works() && waits_for_a_job() && beats() && hears() && counts() ? 0 : 1;
 }
