@@ -40,7 +40,8 @@ task<std::tuple<joined_value<T>...>> join_tasks(task<T>... work) {
     join_counter group(sizeof...(T));
     {
         std::array<join_child, sizeof...(T)> children{detail::join(group, work)...};
-        co_await join_all<std::array<join_child, sizeof...(T)>>{group, children};
+        const start_each start{children};
+        co_await join_all<const start_each<decltype(children)>>{group, start};
     }
     co_return std::tuple<joined_value<T>...>{detail::take_joined(work)...};
 }
@@ -75,7 +76,8 @@ when_all(std::vector<task<T>> work) {
         for (task<T>& each : work) {
             children.push_back(detail::join(group, each));
         }
-        co_await detail::join_all<std::vector<detail::join_child>>{group, children};
+        const detail::start_each start{children};
+        co_await detail::join_all<const detail::start_each<decltype(children)>>{group, start};
     }
     std::vector<detail::joined_value<T>> results;
     results.reserve(std::is_void_v<T> ? 0 : work.size());

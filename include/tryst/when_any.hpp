@@ -4,10 +4,12 @@
 /// Standard library only.
 #pragma once
 
+#include <tryst/detail/meet/awaitable_operation.hpp>
 #include <tryst/detail/meet/stop_state.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/run/awaitable.hpp>
 #include <tryst/detail/run/join.hpp>
+#include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/inplace_stop_token.hpp>
 #include <tryst/sleep.hpp>
 #include <tryst/task.hpp>
@@ -16,13 +18,18 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <deque>
+#include <exception>
 #include <functional>
 #include <iterator>
+#include <memory>
+#include <new>
 #include <ranges>
 #include <stdexcept>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 #include <version>
 
@@ -38,7 +45,42 @@ namespace tryst {
 inline constexpr std::size_t when_any_npos = static_cast<std::size_t>(-1);
 
 namespace detail {
+
 struct any_factory;
+
+/// What an awaitable of `when_any` has left: a task that has finished, or the result of an
+/// operation.
+template <class T>
+class ended_work {
+public:
+    explicit ended_work(task<T>&& work) noexcept : left_(std::move(work)) {}
+    explicit ended_work(T&& result) noexcept : left_(std::move(result)) {}
+    explicit ended_work(std::exception_ptr&& thrown) noexcept : left_(std::move(thrown)) {}
+
+    T take() {
+        if (auto* const result = std::get_if<T>(&left_)) {
+            return std::move(*result);
+        }
+        if (auto* const thrown = std::get_if<std::exception_ptr>(&left_)) {
+            std::rethrow_exception(*thrown);
+        }
+        return std::get_if<task<T>>(&left_)->take();
+    }
+
+private:
+    std::variant<task<T>, T, std::exception_ptr> left_;
+};
+template <class T>
+    requires(std::is_void_v<T> || std::is_same_v<T, std::exception_ptr> || is_task<T>)
+class ended_work<T> {
+public:
+    explicit ended_work(task<T>&& work) noexcept : work_(std::move(work)) {}
+    T take() { return work_.take(); }
+
+private:
+    task<T> work_;
+};
+
 } // namespace detail
 
 /// The outcome of `when_any`: which awaitable ended first, and the result of each.
@@ -59,11 +101,11 @@ public:
 
 private:
     friend struct detail::any_factory;
-    when_any_result(std::size_t index, std::tuple<task<T>...>&& work) noexcept
-        : index_(index), work_(std::move(work)) {}
+    explicit when_any_result(std::size_t index, detail::ended_work<T>&&... work) noexcept
+        : index_(index), work_(std::move(work)...) {}
 
     std::size_t index_;
-    std::tuple<task<T>...> work_; // which have finished, and hold their results
+    std::tuple<detail::ended_work<T>...> work_;
 };
 
 /// The outcome of `when_any_from`: which awaitable ended first, and the result of each.
@@ -82,11 +124,11 @@ public:
 
 private:
     friend struct detail::any_factory;
-    when_any_from_result(std::size_t index, std::vector<task<T>>&& work) noexcept
+    when_any_from_result(std::size_t index, std::vector<detail::ended_work<T>>&& work) noexcept
         : index_(index), work_(std::move(work)) {}
 
     std::size_t index_;
-    std::vector<task<T>> work_; // as above
+    std::vector<detail::ended_work<T>> work_;
 };
 
 namespace detail {
@@ -168,6 +210,100 @@ task<awaited<made<Make, StopToken>>> await_made(Make& make, StopToken stop) {
         co_return std::move(result);
     }
 }
+
+/// What a child is made from.
+template <class Group, class Make>
+struct any_given {
+    Group& group;
+    Make& make;
+    std::size_t index;
+};
+
+template <class Group, class Make>
+using made_in = made<Make, decltype(std::declval<Group&>().stop.get_token())>;
+
+/// A child: awaits in a coroutine what its function returns.
+template <class Group, class Make>
+class any_child {
+public:
+    using value = awaited<made_in<Group, Make>>;
+
+    explicit any_child(any_given<Group, Make> given)
+        : work_(detail::await_made(given.make, given.group.stop.get_token())),
+          child_(detail::join_first(given.group, work_, given.index)) {}
+    any_child(any_child&&) = delete;
+
+    void start() noexcept { child_.start(); }
+    ended_work<value> take() noexcept { return ended_work<value>(std::move(work_)); }
+
+private:
+    task<value> work_;
+    join_child child_;
+};
+
+/// An exchange or a selection, which is kept here and needs no coroutine.
+template <class Group, class Make>
+    requires requires(made_in<Group, Make>& made) { operation_access::of(made); } &&
+             (!std::is_reference_v<made_in<Group, Make>>)
+class any_child<Group, Make> {
+    using operation = made_in<Group, Make>;
+    using core =
+        std::remove_reference_t<decltype(operation_access::of(std::declval<operation&>()))>;
+
+public:
+    using value = typename core::result;
+
+    explicit any_child(any_given<Group, Make> given) noexcept : given_(given) {}
+    any_child(any_child&&) = delete;
+    ~any_child() {
+        if (is_made_) {
+            std::destroy_at(std::addressof(operation_));
+        }
+    }
+
+    void start() noexcept {
+        try {
+            ::new (static_cast<void*>(std::addressof(operation_)))
+                operation(given_.make(given_.group.stop.get_token()));
+        } catch (...) {
+            thrown_ = std::current_exception();
+            return end();
+        }
+        is_made_ = true;
+        if (turn_budget::poll([this] { return inside().prepare_start(); }) || !offer()) {
+            end();
+        }
+    }
+    ended_work<value> take() noexcept {
+        return is_made_ ? ended_work<value>(inside().take_result())
+                        : ended_work<value>(std::move(thrown_));
+    }
+
+private:
+    core& inside() noexcept { return operation_access::of(operation_); }
+
+    /// Not inlined (see `operation::start`).
+    [[gnu::noinline]] bool offer() noexcept {
+        return inside().template start<ended>(given_.group.executor(), this);
+    }
+    static void ended(executor_node* node) noexcept {
+        static_cast<any_child*>(core::client_of(node))->end();
+    }
+    void end() noexcept {
+        Group& group = given_.group; // outlives the arrival only if others follow
+        group.finish(given_.index);
+        if (group.arrive()) {
+            group.awaiter.post();
+        }
+    }
+
+    any_given<Group, Make> given_;
+    std::exception_ptr thrown_;
+    bool is_made_ = false;
+    union {
+        operation operation_;
+    };
+};
 
 template <class StopToken, class Make>
 concept makes_awaitable =
@@ -278,20 +414,23 @@ private:
             Limit... limit) {
         using result = when_any_result<awaited<made<Make, token_of<StopSource>>>...>;
         using group_type = any_group<StopSource>;
-        using children_type = std::array<join_child, sizeof...(Make) + sizeof...(Limit)>;
-        group_type group(std::tuple_size_v<children_type>);
-        std::tuple work(detail::await_made(std::get<I>(make), group.stop.get_token())...);
+        group_type group(sizeof...(Make) + sizeof...(Limit));
+        std::tuple<any_child<group_type, Make>...> children(
+            any_given<group_type, Make>{group, std::get<I>(make), I}...);
         {
             // The time limit begins last: a limit of zero lets the others meet a waiting partner.
-            children_type children{detail::join_first(group, std::get<I>(work), I)...,
-                                   detail::join_time(group, limit)...};
+            std::array<join_child, sizeof...(Limit)> timer{detail::join_time(group, limit)...};
+            const auto start = [&]() noexcept {
+                (std::get<I>(children).start(), ...);
+                start_each{timer}();
+            };
             const typename callback_of<OuterToken, outer_stop<group_type>>::type on_stop(
                 std::move(outer), outer_stop<group_type>{group});
-            co_await join_all<children_type>{group, children};
+            co_await join_all<decltype(start)>{group, start};
         }
         // Relaxed: the arrivals order it.
         const std::size_t index = group.first.load(std::memory_order_relaxed);
-        co_return result(index, std::move(work));
+        co_return result(index, std::get<I>(children).take()...);
     }
 
     /// As above, for the elements of a range.
@@ -301,28 +440,30 @@ private:
     static task<when_any_from_result<T>> run_from(Range range, Make make, OuterToken outer,
                                                   Limit... limit) {
         using group_type = any_group<StopSource>;
+        using child = any_child<group_type, Function>;
         const auto size = static_cast<std::size_t>(std::ranges::distance(range));
         group_type group(size + sizeof...(Limit));
         std::vector<Function> functions;
         functions.reserve(size);
+        std::deque<child> children; // which cannot be moved
         for (auto at = std::ranges::begin(range); at != std::ranges::end(range); ++at) {
-            functions.push_back({&make, at});
+            Function& mine = functions.emplace_back(Function{&make, at});
+            children.emplace_back(any_given<group_type, Function>{group, mine, children.size()});
         }
-        std::vector<task<T>> work;
+        std::vector<ended_work<T>> work;
         work.reserve(size);
-        for (Function& each : functions) {
-            work.push_back(detail::await_made(each, group.stop.get_token()));
-        }
         {
-            std::vector<join_child> children;
-            children.reserve(size + sizeof...(Limit));
-            for (task<T>& each : work) {
-                children.push_back(detail::join_first(group, each, children.size()));
-            }
-            (children.push_back(detail::join_time(group, limit)), ...);
+            std::array<join_child, sizeof...(Limit)> timer{detail::join_time(group, limit)...};
+            const auto start = [&]() noexcept {
+                start_each{children}();
+                start_each{timer}();
+            };
             const typename callback_of<OuterToken, outer_stop<group_type>>::type on_stop(
                 std::move(outer), outer_stop<group_type>{group});
-            co_await join_all<std::vector<join_child>>{group, children};
+            co_await join_all<decltype(start)>{group, start};
+        }
+        for (child& each : children) {
+            work.push_back(each.take());
         }
         // Relaxed: the arrivals order it.
         const std::size_t index = group.first.load(std::memory_order_relaxed);
@@ -365,12 +506,13 @@ private:
 /// @returns  a task of a `when_any_result`: the index of the first to end, and each result.
 /// @throws   std::bad_alloc. An exception that leaves an awaitable counts as its end, and is thrown
 ///   by `get` for this awaitable.
-/// @resumes  on the executor that it was awaited on; without an executor, where the last one ends.
+/// @resumes  on the executor that it was awaited on, through its queue if an exchange ends last;
+///   without an executor, where the last one ends.
 /// @cancellation  by the stop token and the time limit. May be destroyed while it waits, as a task.
 /// @sync     everything that the awaitables did happens-before the awaiter continues.
-/// @allocation  two coroutine frames for each function, one for a time limit, and one for
-///   `when_any` itself. A `std::stop_token` takes another block. A time limit needs what
-///   `sleep_for` needs.
+/// @allocation  a coroutine frame for `when_any` itself, one for a time limit, and two for each
+///   function whose awaitable is not an exchange, a send, a receive or a selection. A
+///   `std::stop_token` takes another block. A time limit needs what `sleep_for` needs.
 template <class... Arguments>
 auto when_any(Arguments&&... arguments) {
     constexpr std::size_t limits = [] { // at the end
@@ -391,7 +533,7 @@ auto when_any(Arguments&&... arguments) {
 /// @param limit  as for `when_any`.
 /// @returns  a task of a `when_any_from_result`. Its guarantees are those of `when_any`.
 /// @throws   std::invalid_argument if the range is empty; and as `when_any`.
-/// @allocation  as `when_any`, and three vectors.
+/// @allocation  as `when_any`, two vectors and a deque.
 template <std::ranges::forward_range Range, class Make, class... Limit>
 auto when_any_from(Range&& range, Make make, Limit... limit) {
     if (std::ranges::empty(range)) {

@@ -42,10 +42,9 @@ tryst::task<int> guest(meeting& at, tryst::inplace_stop_token stop) {
 }
 
 tryst::task<> host(meeting& one, meeting& other) {
-    const auto guest_at = [](meeting& at) {
-        return [&at](tryst::inplace_stop_token stop) { return guest(at, stop); };
-    };
-    auto got = co_await tryst::when_any(guest_at(one), guest_at(other)); // host
+    const auto guest_at = [&](tryst::inplace_stop_token stop) { return guest(one, stop); };
+    const auto swap = [&](tryst::inplace_stop_token stop) { return other.exchange(0, stop); };
+    auto got = co_await tryst::when_any(guest_at, swap); // host
     (void)got;
 }
 

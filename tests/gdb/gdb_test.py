@@ -91,7 +91,8 @@ PRINTED = {
     "from": "case 0 took place",
     "any_of": "awaitable 0 ended first = {results = std::tuple containing = {"
               "[1] = tryst::task<int>: tryst::detail::await_made, done = {item = 1}, "
-              "[2] = tryst::task<char>: tryst::detail::await_made, done = {item = 99 'c'}}}",
+              "[2] = tryst::task<char>: tryst::detail::await_made, done = {item = 99 'c'}, "
+              "[3] = cancelled = {item = 5}}}",
     # Corrupt objects.
     "*bad_exchanger.as": UNREADABLE,
     "*bad_channel.as": "tryst::synchronous_channel<int, tryst::order::fifo>: destroyed",
@@ -372,10 +373,12 @@ class Adapters(Case):
 
     def test_tasks_of_when_any_on_an_io_uring_loop(self) -> None:
         guest, host = self.at("guest"), self.at("host")
-        for name in "front", "back":
-            self.assert_shown("tryst stacks ring", r"^uring::context 0x\w+ \(ring\): 1 task$",
-                              rf"#0  guest\(\) at {guest}, waiting in exchanger 0x\w+ \({name}\), stoppable$",
-                              r"#1  tryst::when_any\(\)$", rf"#2  host\(\) at {host}$", r"#3  spawned on uring::context 0x\w+$")
+        self.assert_shown("tryst stacks ring", r"^uring::context 0x\w+ \(ring\): 1 task$",
+                          rf"#0  guest\(\) at {guest}, waiting in exchanger 0x\w+ \(front\), stoppable$",
+                          r"#1  tryst::when_any\(\)$", rf"#2  host\(\) at {host}$", r"#3  spawned on uring::context 0x\w+$")
+        self.assert_shown("tryst stacks ring", r"#0  tryst::when_any\(\), waiting in exchanger 0x\w+ \(back\), stoppable$",
+                          rf"#1  host\(\) at {host}$", r"#2  spawned on uring::context 0x\w+$")
+        self.assert_shown("tryst waiters back", r"  0  coroutine tryst::when_any\(\)", rf"awaited by host\(\) at {host}")
         self.assert_shown("tryst waiters front", rf"  0  coroutine guest\(\) at {guest}, on uring::context",
                           rf"awaited by host\(\) at {host}")
 

@@ -227,7 +227,8 @@ auto from = tryst::sync_wait(tryst::select_from(doors, [](auto* door) {
     return door->exchange(1);
 }));
 auto any_of = loop.run(tryst::when_any([](auto) -> tryst::task<int> { co_return 1; },
-                                       [](auto) -> tryst::task<char> { co_return 'c'; }));
+                                       [](auto) -> tryst::task<char> { co_return 'c'; },
+                                       [](auto stop) { return empty.exchange(5, stop); }));
 
 corrupt<meeting> bad_exchanger(0xee);
 corrupt<numbers_channel> bad_channel(0);

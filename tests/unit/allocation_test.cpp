@@ -18,6 +18,7 @@
 #include <tryst/sync_wait.hpp>
 #include <tryst/synchronous_channel.hpp>
 #include <tryst/task.hpp>
+#include <tryst/when_any.hpp>
 
 #include <gtest/gtest.h>
 
@@ -219,6 +220,23 @@ task<> wait_for_replies() {
 TEST(Allocation, DoesNotHappenInFutures) {
     run_loop loop;
     loop.run(wait_for_replies());
+}
+
+TEST(Allocation, OfWhenAnyIsOneFrameIfItAwaitsExchanges) {
+    run_loop loop;
+    exchanger<int> one;
+    exchanger<int> other;
+    const auto swap = [&](auto stop) { return one.exchange(1, stop); };
+    const auto swap_there = [&](auto stop) { return other.exchange(1, stop); };
+    loop.spawn([](const auto& a, const auto& b) -> task<> {
+        const since_now before;
+        auto got = co_await when_any(a, b);
+        EXPECT_EQ(got.index(), 0U);
+        EXPECT_EQ(before.allocated(), 1);
+    }(swap, swap_there));
+    loop.run_until_idle();
+    EXPECT_TRUE(one.try_exchange(2));
+    loop.run_until_idle();
 }
 
 TEST(Allocation, DoesNotHappenInExchangesThatFail) {

@@ -102,6 +102,17 @@ TEST_F(WhenAny, CallsAllFunctionsThoughTheFirstEndsAtOnceOrThrows) {
         EXPECT_EQ(refused.index(), 0U);
         EXPECT_THROW(static_cast<void>(refused.get<0>()), std::runtime_error);
         EXPECT_EQ(refused.get<1>().returned(), 1);
+        // An operation is kept without a coroutine, and its function may throw, too.
+        const auto refuse_exchange = [&](auto stop) {
+            if (stop.stop_possible()) {
+                throw std::runtime_error("no exchange");
+            }
+            return ex.exchange(3, stop);
+        };
+        auto none = co_await when_any(refuse_exchange, exchanging());
+        EXPECT_EQ(none.index(), 0U);
+        EXPECT_THROW(static_cast<void>(none.get<0>()), std::runtime_error);
+        EXPECT_EQ(none.get<1>().returned(), 1);
         auto failed = co_await when_any(exchanging(), fail_inside);
         EXPECT_EQ(failed.index(), 1U);
         EXPECT_THROW(static_cast<void>(failed.get<1>()), std::runtime_error);

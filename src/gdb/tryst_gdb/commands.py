@@ -28,7 +28,7 @@ def party(waiter: Waiter, program: Program) -> list[str]:
     details = [each for each in (limits_of(waiter),) if each]
     selection = waiter.kind == "selecting"
     if of is not None:
-        line = f"coroutine {of.where()}"
+        line = f"coroutine {library_name(of) or of.where()}"
         on = f"on {waiter.executor}" if kind else "without executor"
         details.insert(0, on)
     elif kind == "a thread":
@@ -138,10 +138,10 @@ def describe_wait(of: Coroutine, program: Program) -> str:
 def leaves(of: Coroutine, chain: list[Coroutine]) -> Iterator[list[Coroutine]]:
     """The stacks of a coroutine: one for each that it waits for, innermost first."""
     chain = [of, *chain]
-    children = attempt(lambda: waits.wait_of(of).children, [])
-    if not children or len(chain) > MOST_FRAMES:
+    wait = attempt(lambda: waits.wait_of(of), waits.Wait())
+    if wait.waiters or not wait.children or len(chain) > MOST_FRAMES:
         yield chain
-    for child in children:
+    for child in wait.children:
         if child not in chain:
             yield from leaves(child, chain)
 

@@ -267,6 +267,22 @@ class WhenAnyResult(Printer):
         yield ("results", self.value["work_"])
 
 
+class EndedWork(Printer):
+    """An awaitable of when_any: prints the task or the result that it holds."""
+
+    def held(self) -> gdb.Value:
+        left = member(self.value, "left_")
+        if left is None:
+            return self.value["work_"]
+        return at(address(left), plain(left.type).template_argument(variant_index(left)))
+
+    def text(self) -> str:
+        return gdb.default_visualizer(self.held()).to_string()
+
+    def items(self) -> Iterator[Child]:
+        return gdb.default_visualizer(self.held()).children()
+
+
 class Task(Printer):
     def text(self) -> str:
         frame = frame_of(self.value["coroutine_"])
@@ -529,6 +545,7 @@ PRINTERS: dict[str, tuple[str, Callable[[gdb.Value], Printer]]] = {
     "exchange_operation": (r"tryst::exchange_operation<.*>", ExchangeOperation),
     "select_operation": (r"tryst::select_operation<.*>", SelectOperation),
     "when_any_result": (r"tryst::when_any_result<.*>", WhenAnyResult),
+    "ended_work": (r"tryst::detail::ended_work<.*>", EndedWork),
     "inplace_stop_callback": (r"tryst::inplace_stop_callback<.*>", StopCallback),
     "statistics": (r"tryst::statistics", Statistics),
     "counters": (r"tryst::counters", Counters),

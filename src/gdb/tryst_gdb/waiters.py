@@ -10,7 +10,8 @@ import gdb
 
 from .coroutines import Coroutine
 from .executors import Executor
-from .values import WORD, at, number, offset, read, read_word, required_type, same_selection, symbol, word_or_zero
+from .values import WORD, at, number, offset, read, read_word, required_type, same_selection, symbol, \
+    type_or_none, word_or_zero
 
 MOST_ITEM_BYTES = 4096
 TIMED = ("timed_by_executor", "timed_by_thread")
@@ -37,7 +38,7 @@ class Waiter:
         """The coroutine that waits."""
         if self.kind == "selecting":
             return client_of_selection(self.owner)
-        return Coroutine.at(self.owner)
+        return coroutine_of(self.owner)
 
 
 def waiter_at(address: int) -> Waiter:
@@ -59,13 +60,32 @@ def waiter_at(address: int) -> Waiter:
     )
 
 
+def continuation_offset(name: str) -> int:
+    return offset(required_type("tryst::detail::continuation"), name)
+
+
+def is_continuation(address: int) -> bool:
+    """Whether a continuation that has been set is there."""
+    return "continuation::resume_posted" in symbol(word_or_zero(address + continuation_offset("run")))
+
+
+def coroutine_of(client: int) -> Coroutine | None:
+    """The coroutine whose frame is there, or that of the when_any whose child is there."""
+    found = Coroutine.at(client)
+    counter = type_or_none("tryst::detail::join_counter")
+    if found is not None or counter is None:
+        return found
+    awaiter = word_or_zero(client) + offset(counter.strip_typedefs(), "awaiter")
+    return Coroutine.at(word_or_zero(awaiter + continuation_offset("coroutine_"))) if is_continuation(awaiter) else None
+
+
 def client_of_selection(commitment: int) -> Coroutine | None:
     """The coroutine that waits for a selection: it is in the coroutine's frame, and refers to
     it."""
     for at_ in range(commitment, commitment + 16 * MOST_ITEM_BYTES, WORD):
         frame = word_or_zero(at_)
         if frame and frame < commitment < frame + 16 * MOST_ITEM_BYTES:
-            found = Coroutine.at(frame)
+            found = coroutine_of(frame)
             if found is not None:
                 return found
         elif not read(at_, 1):

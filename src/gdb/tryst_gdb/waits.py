@@ -11,7 +11,8 @@ import gdb
 from .coroutines import PROMISE_AT, Coroutine
 from .executors import Executor, Loop, nodes_at
 from .values import WORD, Unreadable, offset, read, required_type, symbol, type_or_none, word_or_zero
-from .waiters import TIMED, Waiter, deadline_behind, describe_deadline, waiter_at
+from .waiters import (TIMED, Waiter, continuation_offset, deadline_behind, describe_deadline, is_continuation,
+                      waiter_at)
 
 MOST_TASKS = 10_000
 # The coroutines that await a spawned task.
@@ -26,15 +27,6 @@ class Wait:
     text: str = "suspended"
     children: list[Coroutine] = field(default_factory=list)
     waiters: list[Waiter] = field(default_factory=list)
-
-
-def continuation_offset(name: str) -> int:
-    return offset(required_type("tryst::detail::continuation"), name)
-
-
-def is_continuation(address: int) -> bool:
-    """Whether a continuation that has been set is there."""
-    return "continuation::resume_posted" in symbol(word_or_zero(address + continuation_offset("run")))
 
 
 def awaiter_of_task(of: Coroutine) -> int:
@@ -111,6 +103,8 @@ def _case_at(address: int, commitment: int, found: Wait) -> None:
         return
     if case.kind == "selecting" and case.owner == commitment and case.stage == "offered":
         found.waiters.append(case)
+    elif "any_child<" in symbol(case.run) and case.stage not in ("created", "finished"):
+        found.waiters.append(case)  # of when_any
 
 
 def _wait_at(

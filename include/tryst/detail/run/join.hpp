@@ -51,20 +51,30 @@ join_child join(join_counter&, Task& work) {
     co_await work.when_ready();
 }
 
-/// Starts the children one after the other. The awaiting coroutine resumes when the last has
-/// finished.
+/// For `join_all`.
 template <class Children>
+struct start_each {
+    Children& children;
+
+    void operator()() const noexcept {
+        for (auto& child : children) {
+            child.start();
+        }
+    }
+};
+
+/// Calls `start`, which starts the children one after the other. The awaiting coroutine resumes
+/// when the last has finished.
+template <class Start>
 struct join_all {
     join_counter& group;
-    Children& children;
+    Start& start;
 
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> awaiting) noexcept {
         group.awaiter.set(awaiting);
-        for (join_child& child : children) {
-            child.start();
-        }
+        start();
         return !group.arrive();
     }
     void await_resume() const noexcept {}
