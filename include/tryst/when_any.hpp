@@ -246,9 +246,9 @@ template <class Group, class Make>
     requires requires(made_in<Group, Make>& made) { operation_access::of(made); } &&
              (!std::is_reference_v<made_in<Group, Make>>)
 class any_child<Group, Make> {
-    using operation = made_in<Group, Make>;
+    using operation_type = made_in<Group, Make>;
     using core =
-        std::remove_reference_t<decltype(operation_access::of(std::declval<operation&>()))>;
+        std::remove_reference_t<decltype(operation_access::of(std::declval<operation_type&>()))>;
 
 public:
     using value = typename core::result;
@@ -257,14 +257,14 @@ public:
     any_child(any_child&&) = delete;
     ~any_child() {
         if (is_made_) {
-            std::destroy_at(std::addressof(operation_));
+            std::destroy_at(std::addressof(operation));
         }
     }
 
     void start() noexcept {
         try {
-            ::new (static_cast<void*>(std::addressof(operation_)))
-                operation(given_.make(given_.group.stop.get_token()));
+            ::new (static_cast<void*>(std::addressof(operation)))
+                operation_type(given_.make(given_.group.stop.get_token()));
         } catch (...) {
             thrown_ = std::current_exception();
             return end();
@@ -280,7 +280,7 @@ public:
     }
 
 private:
-    core& inside() noexcept { return operation_access::of(operation_); }
+    core& inside() noexcept { return operation_access::of(operation); }
 
     /// Not inlined (see `operation::start`).
     [[gnu::noinline]] bool offer() noexcept {
@@ -301,7 +301,7 @@ private:
     std::exception_ptr thrown_;
     bool is_made_ = false;
     union {
-        operation operation_;
+        operation_type operation;
     };
 };
 
