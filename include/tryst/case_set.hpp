@@ -72,12 +72,13 @@ class [[nodiscard]] next_operation
 
 /// A set of exchanges, sends and receives, which are its cases. Each call to `next` waits until
 /// exactly one of them takes place. Unlike those of `select`, the cases stay in the wait lists of
-/// their exchangers, so a call costs the same with 10 cases and with 10,000.
+/// their exchangers, so a call costs the same with 10 cases and with 10,000 (except
+/// those that send to a `weighted` channel: docs/case-sets.md).
 ///
 /// A case takes part only while the owner waits in `next`. Between two calls it takes nothing and
 /// blocks no party: a partner that comes proceeds as if the case were not there; if it waits, the
 /// next call meets it. In a `fifo` list, a case keeps its place from one call to the next, unless
-/// such a partner has found it (docs/case-sets.md).
+/// such a partner has found it; a sender at a `weighted` channel does not keep it.
 ///
 /// A case that brings nothing, such as `receive`, takes part again after it took place. One that
 /// brings an item is idle until `rearm` gives it another. If an exchanger is closed or destroyed,

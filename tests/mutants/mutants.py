@@ -755,10 +755,10 @@ def counters() -> Iterator[Mutant]:
     """What counts, and the numbers of its threads."""
     steps, observer, numbers = "detail/meet/steps.hpp", "detail/meet/observer.hpp", "detail/platform/thread_number.hpp"
     yield Mutant("counters: a canceller does not pin the exchanger", steps,
-                 "            arena_.pin();\n            const bool out = arena_.list().withdraw(w, W::side);\n            if (out) {\n"
-                 "                observer_.ended(w, why);\n            }\n            if constexpr",
+                 "            arena_.pin();\n            return withdraw_pinned(w, why);\n",
                  "            const bool out = arena_.list().withdraw(w, W::side);\n            if (out) {\n"
-                 "                observer_.ended(w, why);\n            }\n            arena_.pin();\n            if constexpr")
+                 "                observer_.ended(w, why);\n            }\n            arena_.pin();\n"
+                 "            arena_.unpin();\n            return out;\n")
     yield Mutant("counters: a party that moves from the arena counts as one more", observer,
                  "            if (!w.began.is_set()) [[likely]] {\n", "            if (true) {\n")
     yield Mutant("counters: a stale waiter is not counted", steps,

@@ -95,6 +95,9 @@ public:
             one& each = *in_round_.at(i);
             if (!got || &cases_.at(got.token()) != &each) {
                 scene_->kept(*begun.at(i), reason);
+                if (each.where->ex.what() == venue::kind::heavy && !each.brings_nothing()) {
+                    each.place = {}; // it has left its list
+                }
                 continue;
             }
             got.visit([&](auto& known) { scene_->ended(*begun.at(i), known); });

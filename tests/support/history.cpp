@@ -454,14 +454,17 @@ private:
             const bool waits_on = at_rest && r.fate == fate::pending;
             // When the channel was open, at the latest that is known.
             turning_point& close = closes_[r.channel];
-            // Not in a set, which does not look at its channels again: the close comes to each
-            // case, unless a partner that is late has claimed it before.
-            const bool found_it_open = (has_met(i) || found_nobody(r)) && !is_of_set(r);
+            // A case of a set looks only when it gets its place: later a close comes to it, unless
+            // a partner that is late has claimed it before. If its deadline has passed, with a
+            // spent budget, it may not look at all.
+            const stamp looked = std::min(r.invoked, r.place_since);
+            const bool looks = !is_of_set(r) || !failed_by(r, exchange_errc::timed_out);
+            const bool found_it_open = has_met(i) || (found_nobody(r) && looks);
             close.after = std::max(
-                {close.after, found_it_open ? r.invoked : 0, was_parked(r) ? r.parked_until : 0});
+                {close.after, found_it_open ? looked : 0, was_parked(r) ? r.parked_until : 0});
             if (waits_on && close.before != history::never) {
                 report("at rest", r, " waits on, though the channel is closed");
-            } else if (found_it_open && r.invoked > close.before) {
+            } else if (found_it_open && looked > close.before) {
                 report("close", r, " began when the channel was closed", since(close));
             } else if (was_parked(r) && r.parked_until > close.before) {
                 report("close", r, " was parked when the channel was closed", since(close));

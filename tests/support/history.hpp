@@ -91,7 +91,8 @@ inline long id_of(const tracked& item) noexcept {
  *   stop           `cancelled` only after a request of the operation's own stop; and nothing else
  *                  if it begins after that
  *   close          `closed` only after a close; no operation that begins after it exchanges, times
- *                  out or finds no partner, except in a set
+ *                  out or finds no partner; of a set, no case that got its
+ *                  place after it
  *   no_partner     only for a `try_`
  *   out_of_memory  only for operations that have a colour, and wait or need a buffer
  *   parked         two possible partners are not parked at the same time, and no operation fails

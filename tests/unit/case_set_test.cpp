@@ -2,6 +2,7 @@
 // A set of cases that stays registered: the programs that its users write first, and its law.
 #include <tryst/case_set.hpp>
 
+#include "support/bare_coroutine.hpp"
 #include "support/manual_clock.hpp"
 #include "support/tracked.hpp"
 
@@ -601,6 +602,55 @@ TEST(CaseSet, OfAWeightedChannelLetsOthersInAtTheEndOfARound) {
         EXPECT_EQ(static_cast<bool>(**got), !is_stopped);
         EXPECT_TRUE(has_sent);
     }
+}
+
+TEST(CaseSet, OfAWeightedChannelLetsOthersInBeforeItsOwnerGoesOn) {
+    timed_loop loop;
+    heavy ch(10);
+    EXPECT_TRUE(ch.try_send(8));
+    channel<int> other(1);
+    case_set<int, send_case<heavy>, receive_case<channel<int>>> set;
+    set.add(ch.send(5), 1);
+    set.add(other.receive(), 2);
+    auto got = begin(loop, set);
+    EXPECT_TRUE(other.try_send(1)); // decides the round
+    EXPECT_TRUE(ch.try_send(1));
+    loop->run_until_idle();
+    EXPECT_TRUE(*got);
+}
+
+TEST(CaseSet, OfAWeightedChannelOffersItsCasesInTurn) {
+    heavy ch(5);
+    case_set<int, send_case<heavy>> set;
+    std::vector<case_set<int, send_case<heavy>>::handle<send_case<heavy>>> cases;
+    for (const int i : {0, 1, 2}) {
+        cases.push_back(set.add(ch.send(5), i));
+    }
+    EXPECT_TRUE(ch.try_send(5));
+    std::vector<int> served;
+    for (int i = 0; i != 6; ++i) {
+        EXPECT_FALSE(set.try_next()); // it is full
+        EXPECT_TRUE(ch.try_receive());
+        const auto got = set.try_next();
+        ASSERT_TRUE(got);
+        served.push_back(got.token());
+        set.rearm(cases[static_cast<std::size_t>(got.token())], 5);
+    }
+    EXPECT_EQ(served, (std::vector{0, 1, 2, 0, 1, 2}));
+}
+
+TEST(CaseSet, LetsInAPartyThatDestroysTheChannel) {
+    auto ch = std::make_unique<heavy>(10);
+    EXPECT_TRUE(ch->try_send(8));
+    case_set<int, send_case<heavy>> set;
+    set.add(ch->send(5), 1);
+    auto waiting = [](auto& in) -> bare_coroutine { static_cast<void>(co_await in.next()); }(set);
+    [](auto& to) -> detached_coroutine {
+        EXPECT_TRUE(co_await to->send(1));
+        to.reset();
+    }(ch);
+    waiting.destroy();
+    EXPECT_EQ(ch, nullptr);
 }
 
 TEST(CaseSet, GoesOnAfterAReset) {

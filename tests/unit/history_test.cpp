@@ -181,6 +181,7 @@ TEST(HistoryRules, LetASetKeepItsItemAndItsPlace) {
         // A partner that is late may have claimed its case before a close.
         {{"close"}, {{round(5).gets(8), op(8, 1, 9).gets(7)}, {{0, 2, 4}}}},
         {{}, {{round(5).gets(8).of_set(1), op(8, 1, 9).gets(7)}, {{0, 2, 4}}}},
+        {{"close"}, {{round(6).gets(8).of_set(5), op(8, 1, 9).gets(7)}, {{0, 2, 4}}}},
     };
     for (const row& each : rows) {
         EXPECT_EQ(rules_in(verdict(each.m)), each.rule);

@@ -423,6 +423,9 @@ public:
                 return end(w.left == 0 ? progress::completed : progress::unfinished, partner,
                            pinned);
             }
+            if constexpr (Rules::weighs) {
+                release_away(seen);
+            }
             if (!senders_.empty() || !fits(w)) {
                 return may_wait ? wait(w) : progress::no_partner;
             }
@@ -624,6 +627,10 @@ private:
 
     /// Whether an arrival that cannot move its item must wait for another party.
     bool can_only_wait(const sender& q) const noexcept {
+        if (Rules::weighs && !senders_.empty() &&
+            senders_.front()->kind == waiter::kind_type::standing) {
+            return false; // it may be away, and others behind it have room
+        }
         return !closed_ && receivers_.empty() && (!senders_.empty() || !fits(q));
     }
     bool can_only_wait(const receiver& /*q*/) const noexcept {
@@ -686,6 +693,20 @@ private:
                 return commit_result::stale;
             }
             return result;
+        }
+    }
+
+    /// Hands the first sender back while it is a case whose owner is away, or about to be: it must
+    /// not hold up a lighter item.
+    void release_away(observer& seen) noexcept {
+        sender* q = senders_.front();
+        while (q != nullptr && q->kind == waiter::kind_type::standing) {
+            senders_.remove(*q);
+            if (!detail::hand_back(*q, seen)) {
+                senders_.push_front(*q);
+                return;
+            }
+            q = senders_.front();
         }
     }
 

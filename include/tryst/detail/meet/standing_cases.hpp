@@ -170,7 +170,11 @@ public:
         made->index = index_of<Side>();
         registry.join(*made, Side::waiter::side);
         made->owned.one = made.get();
-        (case_of<Side>::leaves_each_round ? leaving_ : all_).push_front(made->owned);
+        if constexpr (case_of<Side>::leaves_each_round) {
+            leaving_.push_back(made->owned);
+        } else {
+            all_.push_front(made->owned);
+        }
         unlisted_.push_back(*made);
         ++size_;
         ++armed_;
@@ -239,7 +243,10 @@ public:
                 }
             }
             unlisted_.remove(*one); // before a party may hand it back
-            const bool decided = visit(*one, [](auto& known) { return known.enlist(); });
+            const bool decided = visit(*one, [this](auto& known) {
+                this->note_offer(known);
+                return known.enlist();
+            });
             if (decided) {
                 return true;
             }
@@ -338,6 +345,15 @@ private:
         }
     }
 
+    /// So that those that leave their lists after the round are offered in the same order again.
+    template <class Known>
+    void note_offer(Known& one) noexcept {
+        if constexpr (Known::leaves_each_round) {
+            leaving_.remove(one.owned);
+            leaving_.push_back(one.owned);
+        }
+    }
+
     /// Whether it may be in its object's list.
     static bool is_listed(const case_node& one) noexcept {
         return one.self->result == outcome::pending && !one.is_linked();
@@ -373,7 +389,11 @@ private:
         if (one.is_linked()) {
             unlisted_.remove(one);
         }
-        linked_list<case_node::member>::remove(one.owned);
+        if constexpr (Known::leaves_each_round) {
+            leaving_.remove(one.owned);
+        } else {
+            linked_list<case_node::member>::remove(one.owned);
+        }
         --size_;
         armed_ -= one.is_idle ? 0 : 1;
         delete &one;
@@ -382,7 +402,7 @@ private:
     standing_word word_{(case_of<Sides>::is_shared || ...)};
     linked_queue<case_node> unlisted_; ///< To be offered in the next round, in this order.
     linked_list<case_node::member> all_; ///< But those that leave their lists after each round,
-    linked_list<case_node::member> leaving_; ///< which are here.
+    linked_queue<case_node::member> leaving_; ///< which are here, in the order of their offers.
     std::size_t size_ = 0;
     std::size_t armed_ = 0; ///< How many are not idle.
     const void* round_ = nullptr; ///< The one in progress.

@@ -44,11 +44,12 @@ struct case_node : list_links<case_node> {
 };
 
 /* The state word of a set
- * The waiter of each case stays in its object's wait list between two rounds. A completer that has
- * claimed it reads this word. If the owner waits, the case takes place. If not, it hands the case
- * back by a CAS of the word, and goes on as after a stale claim (I41). So in each round the owner
- * offers only the cases that are *unlisted*: new, rearmed, served, or taken back from the word. A
- * case in its list needs no poll, because a partner would have taken it out (I3).
+ * The waiter of each case stays in its object's wait list between two rounds, except a sender at a
+ * weighted channel (`leaves_each_round`). A completer that has claimed it reads this word. If the
+ * owner waits, the case takes place. If not, it hands the case back by a CAS of the word, and goes
+ * on as after a stale claim (I41). So in each round the owner offers only the cases that are
+ * *unlisted*: new, rearmed, served, withdrawn, or taken back from the word. A case in its list
+ * needs no poll, because a partner would have taken it out (I3).
  *
  *   state        the owner                                a completer that has claimed a case
  *   away         is between rounds, or was decided        hands it back

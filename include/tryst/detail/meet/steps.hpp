@@ -106,12 +106,10 @@ public:
     }
 
     /// Takes the waiter of a set's case out of the wait list, if it has not been claimed.
-    /// Precondition: `pin_case`, which this undoes.
+    /// Precondition: `pin_case`. Ends that pin.
     template <class W>
     bool withdraw_case(W& w) noexcept {
-        const bool out = withdraw_from_list(w, outcome::not_selected);
-        arena_.unpin();
-        return out;
+        return withdraw_pinned(w, outcome::not_selected);
     }
     void pin_case() noexcept { arena_.pin(); }
 
@@ -275,17 +273,23 @@ protected:
             // Once `w` is out, its party no longer waits for this withdrawal, so the destructor
             // must wait for it (I6).
             arena_.pin();
-            const bool out = arena_.list().withdraw(w, W::side);
-            if (out) {
-                observer_.ended(w, why);
-            }
-            if constexpr (leave_admits<W>) {
-                admit();
-            } else {
-                arena_.unpin();
-            }
-            return out;
+            return withdraw_pinned(w, why);
         }
+    }
+
+    /// As above. Ends a pin of the caller, before a party that is admitted resumes inline.
+    template <class W>
+    bool withdraw_pinned(W& w, outcome why) noexcept {
+        const bool out = arena_.list().withdraw(w, W::side);
+        if (out) {
+            observer_.ended(w, why);
+        }
+        if constexpr (leave_admits<W>) {
+            admit();
+        } else {
+            arena_.unpin();
+        }
+        return out;
     }
 
     /// Withdraws `w` permanently. `take` removes it from its place, and returns false if it has
