@@ -13,7 +13,7 @@ from .exchangers import contents_of, exchangers_in, waiters_in
 from .executors import Executor, Loop, loop_of
 from .program import MOST_FRAMES, Program, ancestors, attempt
 from .values import Unreadable, at, known_settings, nested, number, required_type, type_name, unwrapped
-from .waiters import Waiter, deadline_behind, describe_deadline, limits_of, thread_of, waiter_at
+from .waiters import Waiter, alike, deadline_behind, describe_deadline, limits_of, thread_of, waiter_at
 
 
 # ---- tryst waiters.
@@ -83,7 +83,7 @@ def show_waiters(expression: str) -> None:
     """Prints who waits in the exchangers that an expression names."""
     value = gdb.parse_and_eval(expression)
     found = exchangers_in(value)
-    program = Program()
+    program = Program(most_alike=20)
     for each in found:
         known = program.exchangers.get(each.protocol)
         if known is not None and known.address and not each.address:
@@ -91,17 +91,18 @@ def show_waiters(expression: str) -> None:
         contents = contents_of(each)
         count = len(contents.waiters)
         state = ("closed, " if contents.closed else "") + (f"{contents.buffer}, " if contents.buffer else "")
-        noun = "no waiters" if count == 0 and contents.complete else f"{count} waiter{'s' if count != 1 else ''}"
-        more = "" if contents.complete else " or more"
+        noun = "no waiters" if count == 0 and not contents.rest else f"{count} waiter{'s' if count != 1 else ''}"
+        rest = f", then {contents.rest}" if contents.rest else ""
         each.variable = ""
-        print(f"{each}: {state}{noun}{more}")
-        for number, place in enumerate(contents.waiters):
+        print(f"{each}: {state}{noun}{rest}")
+        for number, place, size in alike(contents.waiters):
             side = f"{place.colour}, " if place.colour else ""
             where = f" [arena, slot {place.slot}]" if place.slot else ""
             try:
                 waiter = waiter_at(place.address)
                 first, *more = party(waiter, program)
-                print(f"  {number}  {side}{first}{where}")
+                others = f"; {size - 1} more like this" if size > 1 else ""
+                print(f"  {number}  {side}{first}{where}{others}")
                 for line in more:
                     print(f"       {line}")
             except gdb.MemoryError:

@@ -12,7 +12,6 @@ from . import wait_lists
 from .values import WORD, Unreadable, at, nested, owned, plain, read, type_name, unwrapped
 
 PUBLIC = re.compile(r"^tryst::(exchanger|red_blue_exchanger|synchronous_channel|channel|future)<")
-MOST_WAITERS = 10_000
 
 
 @dataclass
@@ -106,7 +105,7 @@ def contents_of(of: Exchanger) -> wait_lists.Exchange:
     try:
         if of.protocol % WORD != 0 or len(read(of.protocol, of.type.sizeof)) != of.type.sizeof:
             raise gdb.MemoryError(f"{of.protocol:#x} is not readable")
-        return wait_lists.read(at(of.protocol, of.type), MOST_WAITERS)
+        return wait_lists.read(at(of.protocol, of.type), most=None)
     except gdb.error as error:
         raise gdb.error(f"the exchanger is destroyed or corrupt: {error}") from None
 

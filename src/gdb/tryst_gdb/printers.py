@@ -98,7 +98,7 @@ def exchange_text(seen: wait_lists.Exchange, names: dict[str, str]) -> str:
     if seen.buffer:
         parts.append(seen.buffer)
     colours = sorted({w.colour for w in seen.waiters})
-    more = "" if seen.complete else " or more"
+    more = " or more" if seen.rest else ""
     if colours in ([], [""]):
         parts.append(f"{len(seen.waiters)}{more} waiting")
     else:

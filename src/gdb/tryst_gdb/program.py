@@ -12,7 +12,7 @@ from .coroutines import Coroutine, frame_of, is_coroutine_name
 from .exchangers import Exchanger, exchanger_of, exchangers_in, waiters_in
 from .executors import Executor, Loop, is_queue, loop_of
 from .values import Unreadable, at, plain, read, same_selection, symbol, symbol_around, type_name, unwrapped, word_or_zero
-from .waiters import MOST_ITEM_BYTES, Waiter, waiter_at
+from .waiters import MOST_ITEM_BYTES, Waiter, alike, waiter_at
 
 MOST_FRAMES = 100
 
@@ -20,7 +20,10 @@ MOST_FRAMES = 100
 class Program:
     """What can be found from the variables of all threads and coroutines."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_alike: int | None = None) -> None:
+        """@param most_alike  of so many coroutines of each function, looks at the variables; None: of all."""
+        self._most_alike = most_alike
+        self._alike: dict[int, int] = {}
         self.exchangers: dict[int, Exchanger] = {}
         self.loops: dict[int, Loop] = {}
         self.scopes: dict[int, str] = {}
@@ -178,7 +181,8 @@ class Program:
                     self.roots.setdefault(task)
                     self._visit_coroutine(task)
             for each in list(self.exchangers.values()):
-                for place in waiters_in(each):
+                found = waiters_in(each)
+                for place in found if self._most_alike is None else (first for _, first, _ in alike(found)):
                     self._visit_waiter(place.address)
 
     def _visit_waiter(self, address: int) -> None:
@@ -197,6 +201,9 @@ class Program:
         if of in self._seen:
             return
         self._seen.add(of)
+        self._alike[of.resume] = self._alike.get(of.resume, 0) + 1
+        if self._most_alike is not None and self._alike[of.resume] > self._most_alike:
+            return
         self._visit_static(gdb.find_pc_line(of.resume).symtab)
         self.add_loop(attempt(lambda: waits.executor_of(of), None))
         for name, type_, address in of.variables():

@@ -2,7 +2,7 @@
 """Finds the waiters of an exchanger: those in its wait list and the offers in its arena.
 
 The numbers are those of the headers in include/tryst/detail/meet that each function names. The program may be
-stopped in the middle of any step, and its memory may be corrupt. So each walk ends after a bounded number of steps.
+stopped in the middle of any step, and its memory may be corrupt. So each walk ends where it has been before.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import gdb
 
-from .values import WORD, address, at, member, number, owned, plain, read_word
+from .values import WORD, address, at, member, number, offset, owned, plain, read_word
 
-MOST_WAITERS = 1000
-MOST_STEPS = 10_000
+MOST_WAITERS = 1000  # in a printer
+CYCLE = "a cycle: its list is corrupt"
 MOST_GROUPS = 255
 ARENA_AT = 24  # in waiter::place, the number of the slot (arena.hpp)
 
@@ -31,19 +31,19 @@ class Found:
 
 @dataclass
 class Exchange:
-    """What an exchanger's protocol looks like. `complete` is false if there may be more waiters."""
+    """What an exchanger's protocol looks like. `rest` says what follows these waiters, if something does."""
 
     name: str
     closed: bool
     bound: int
     capacity: int
     waiters: list[Found] = field(default_factory=list)
-    complete: bool = True
+    rest: str = ""
     buffer: str = ""  # what is in that of a channel
 
 
-def read(protocol: gdb.Value, most: int = MOST_WAITERS) -> Exchange:
-    """Reads a `protocol`, and up to `most` of its waiters. @throws gdb.error."""
+def read(protocol: gdb.Value, most: int | None = MOST_WAITERS) -> Exchange:
+    """Reads a `protocol`, and up to `most` of its waiters, or all. @throws gdb.error."""
     arena = protocol["arena_"]
     if member(arena, "waiting_") is not None:
         return _in_future(arena)
@@ -62,8 +62,8 @@ def read(protocol: gdb.Value, most: int = MOST_WAITERS) -> Exchange:
         result.buffer = _buffer_text(wait_list)
     for each in (found, _in_arena(arena, capacity)):
         for waiter in each:
-            if waiter is None or len(result.waiters) == most:
-                result.complete = False
+            if isinstance(waiter, str) or len(result.waiters) == most:
+                result.rest = waiter if isinstance(waiter, str) else "more"
                 return result
             result.waiters.append(waiter)
     return result
@@ -92,8 +92,8 @@ def _length(text: int) -> int:
     return 100
 
 
-def _in_list(wait_list: gdb.Value) -> tuple[bool, Iterator[Found | None]]:
-    """Whether it is closed, and its waiters; then None if there may be more."""
+def _in_list(wait_list: gdb.Value) -> tuple[bool, Iterator[Found | str]]:
+    """Whether it is closed, and its waiters; then what follows, if it does not end."""
     if member(wait_list, "senders_") is not None:
         return bool(number(wait_list["closed_"])), _in_buffer(wait_list)
     if member(wait_list, "segments_") is not None:
@@ -130,21 +130,21 @@ class Pool:
 
     def __init__(self, pool: gdb.Value) -> None:
         self.node = plain(pool.type).template_argument(0)
+        self.size = self.node.sizeof
         self.blocks = address(pool["blocks_"])
-        self.count = plain(pool.type).template_argument(1)
+        self.count = int(plain(pool.type).template_argument(1))
+        self.begins: dict[int, int] = {}
 
     def where(self, n: int) -> int:
         """@throws gdb.error if there is no such node."""
         block = n.bit_length() - 1
-        if n == 0 or block >= int(self.count):
+        if n == 0 or block >= self.count:
             raise gdb.error(f"there is no node {n}")
-        begin = read_word(self.blocks + block * WORD)
+        begin = self.begins.get(block) or read_word(self.blocks + block * WORD)
         if begin == 0:
             raise gdb.error(f"there is no node {n}")
-        return begin + (n - (1 << block)) * self.node.sizeof
-
-    def __getitem__(self, n: int) -> gdb.Value:
-        return at(self.where(n), self.node)
+        self.begins[block] = begin
+        return begin + (n - (1 << block)) * self.size
 
 
 def _buffer_text(buffer: gdb.Value) -> str:
@@ -154,57 +154,76 @@ def _buffer_text(buffer: gdb.Value) -> str:
     return f"{items} item{'' if items == 1 else 's'}{of_weight}, " + ("unlimited" if limit == highest else f"limit {limit}")
 
 
-def _in_buffer(buffer: gdb.Value) -> Iterator[Found | None]:
+def _in_buffer(buffer: gdb.Value) -> Iterator[Found | str]:
     """item_buffer.hpp: a list for each side, of which the senders are red."""
     for name, colour in (("senders_", "red"), ("receivers_", "blue")):
-        waiter = buffer[name]["first_"]
-        for _ in range(MOST_STEPS):
-            if int(waiter) == 0:
-                break
-            yield Found(int(waiter), colour)
-            waiter = waiter["following"]
-        else:
-            yield None
+        first = buffer[name]["first_"]
+        waiter = int(first)
+        if waiter == 0:
+            continue  # then clang may not describe the type of a waiter
+        following = offset(plain(plain(first.type).target()), "following")
+        seen: set[int] = set()
+        while waiter != 0:
+            if waiter in seen:
+                yield CYCLE
+                return
+            seen.add(waiter)
+            yield Found(waiter, colour)
+            waiter = read_word(waiter + following)
 
 
-def _in_stack(stack: gdb.Value) -> Iterator[Found | None]:
+def _in_stack(stack: gdb.Value) -> Iterator[Found | str]:
     """dual_stack.hpp: whether it is closed, the colour, the number of the top node."""
     head = number(stack["head_"])
     nodes = Pool(stack["nodes_"])
+    content, following = offset(nodes.node, "content"), offset(nodes.node, "next")
+    size = number_size(nodes.node, "next")
+    colour = "blue" if head & 2 else "red"
     n = head >> 2 & 0xFFFFFF
-    for _ in range(MOST_STEPS):
-        if n == 0:
+    seen: set[int] = set()
+    while n != 0:
+        if n in seen:
+            yield CYCLE
             return
-        node = nodes[n]
-        word = number(node["content"])
+        seen.add(n)
+        where = nodes.where(n)
+        word = read_word(where + content)
         if word > 3:
-            yield Found(word, "blue" if head & 2 else "red")
-        n = number(node["next"])
-    if n != 0:
-        yield None
+            yield Found(word, colour)
+        n = read_word(where + following, size)
 
 
-def _in_queue(queue: gdb.Value) -> Iterator[Found | None]:
+def number_size(type_: gdb.Type, name: str) -> int:
+    """The size of a member, an atomic number."""
+    return next(each.type.sizeof for each in type_.fields() if each.name == name)
+
+
+def _in_queue(queue: gdb.Value) -> Iterator[Found | str]:
     """dual_queue.hpp: the colour with the larger cursor waits. segment_list.hpp: the cells."""
     red, blue = (number(queue[name]["word"]) >> 1 for name in ("red_", "blue_"))
     colour = "red" if red > blue else "blue"
     segments = queue["segments_"]
     bits = int(plain(segments.type).template_argument(0))
     pool = Pool(segments["segments_"])
+    cells, following = offset(pool.node, "cells"), offset(pool.node, "next")
+    size = number_size(pool.node, "next")
     mask = (1 << 18) - 1  # of a link: the number of the segment
     n = number(segments["head_"]) & mask
-    for _ in range(MOST_STEPS):
-        segment = pool[n]
-        cells = address(segment["cells"])
+    seen: set[int] = set()
+    while True:
+        if n in seen:
+            yield CYCLE
+            return
+        seen.add(n)
+        where = pool.where(n)
         for t in range(1 << bits):
             i = t if bits < 6 else (t & 7) << (bits - 3) | t >> 3
-            word = read_word(cells + i * WORD)
+            word = read_word(where + cells + i * WORD)
             if word > 2:
                 yield Found(word, colour)
-        n = number(segment["next"]) & mask
+        n = read_word(where + following, size) & mask
         if n == 0:
             return
-    yield None
 
 
 def protocol_of(exchanger: gdb.Value) -> gdb.Value | None:

@@ -10,6 +10,7 @@ import gdb
 
 from .coroutines import Coroutine
 from .executors import Executor
+from .wait_lists import Found
 from .values import WORD, at, number, offset, read, read_word, required_type, same_selection, symbol, \
     type_or_none, word_or_zero
 
@@ -77,6 +78,22 @@ def coroutine_of(client: int) -> Coroutine | None:
         return found
     awaiter = word_or_zero(client) + offset(counter.strip_typedefs(), "awaiter")
     return Coroutine.at(word_or_zero(awaiter + continuation_offset("coroutine_"))) if is_continuation(awaiter) else None
+
+
+def alike(found: list[Found]) -> list[tuple[int, Found, int]]:
+    """The waiters in groups that look the same: the number of the first one, this one, and how many there are."""
+    type_ = required_type("tryst::detail::waiter")
+    size, owner = type_.sizeof, offset(type_, "owner")
+    fields = [(offset(type_, name), size) for name, size in (("run", WORD), ("executor", 2 * WORD), ("kind", 1), ("at", 1))]
+    state = offset(type_, "state")
+    groups: dict[object, list[int]] = {}
+    for i, each in enumerate(found):
+        content = read(each.address, size)
+        client = int.from_bytes(content[owner:owner + WORD], "little")
+        key = (each.colour, each.slot, each.address - client, read(client, WORD), content[state:state + 1],
+               *(content[begin:begin + length] for begin, length in fields)) if content else each.address
+        groups.setdefault(key, []).append(i)
+    return [(numbers[0], found[numbers[0]], len(numbers)) for numbers in groups.values()]
 
 
 def client_of_selection(commitment: int) -> Coroutine | None:
