@@ -70,10 +70,10 @@ class [[nodiscard]] next_operation
         : base(std::forward<Arguments>(arguments)...) {}
 };
 
-/// A set of exchanges, sends and receives, which are its cases. Each call to `next` waits until
-/// exactly one of them takes place. Unlike those of `select`, the cases stay in the wait lists of
-/// their exchangers, so a call costs the same with 10 cases and with 10,000 (except
-/// those that send to a `weighted` channel: docs/case-sets.md).
+/// A set of exchanges, sends and receives, which are its cases. Each call to `next` waits until one
+/// of them takes place. Unlike those of `select`, the cases stay in the wait lists of their
+/// exchangers, so a call costs the same with 10 cases and with 10,000 (except those that send to a
+/// `weighted` channel: docs/case-sets.md).
 ///
 /// A case takes part only while the owner waits in `next`. Between two calls it takes nothing and
 /// blocks no party: a partner that comes proceeds as if the case were not there; if it waits, the
@@ -82,8 +82,9 @@ class [[nodiscard]] next_operation
 ///
 /// A case that brings nothing, such as `receive`, takes part again after it took place. One that
 /// brings an item is idle until `rearm` gives it another. If an exchanger is closed or destroyed,
-/// its case takes place with the error `closed`, and leaves the set, unless the channel is
-/// `reset` before the next call. The exchanger may be destroyed before the set.
+/// its case takes place with the error `closed`, and leaves the set. So the exchanger may be
+/// destroyed before the set. If a channel is closed and `reset` between two calls, the set does not
+/// notice.
 ///
 /// One coroutine, fiber or thread, the owner, uses the set at a time. During a call to `next`, the
 /// other members must not be used (an assertion).
@@ -158,8 +159,8 @@ public:
         cases_.template rearm<exchange_result<Theirs, Own>>(node_of(which), item);
     }
 
-    /// Waits until a case takes place. If partners wait for several cases, the one that was added,
-    /// rearmed or taken out of its wait list first takes place.
+    /// Waits until a case takes place. If partners wait for several cases, the oldest of these
+    /// takes place: the one that was first added, rearmed or taken out of its wait list.
     /// @param limit  at most one time limit and one stop token, which end the wait early: see
     ///   `wait_limit`.
     /// @returns  an awaitable of `case_set_result`. It fails at once with `no_partner` if the set

@@ -491,11 +491,12 @@ private:
 ///                                  [&](auto stop) { return job(input, stop); });
 ///
 /// Each argument is a function from a stop token to an awaitable, such as an operation or a task.
-/// The awaitable must end soon after a stop; otherwise `when_any` waits for it. The functions are
-/// called in turn, when `when_any` is awaited. If one of them ends at once, the later ones are
-/// called, too, with a stop that was requested. After the functions, at most one time limit and one
-/// stop token may follow (see `wait_limit`). When the time has passed, or a stop is requested, the
-/// stop is passed on to all. After your own stop, the index is that of the first to end.
+/// Each awaitable should end soon after a stop, because `when_any` waits for all of them. The
+/// functions are called in turn, when `when_any` is awaited. If one of them ends at once, the later
+/// ones are called, too, with a stop that was requested. After the functions, at most one time
+/// limit and one stop token may follow (see `wait_limit`). When the time has passed, or a stop is
+/// requested, the stop is passed on to all. After your own stop, the index is that of the first to
+/// end.
 ///
 /// The token is an `inplace_stop_token`, unless a function accepts only a `std::stop_token`, as a
 /// lambda with such a parameter does. With g++ 12, a lambda that captures by value must have a name
