@@ -48,8 +48,7 @@ namespace detail {
 
 struct any_factory;
 
-/// What an awaitable of `when_any` has left: a task that has finished, or the result of an
-/// operation.
+/// The result of an awaitable of `when_any`: a task that has finished, a result, or an exception.
 template <class T>
 class ended_work {
 public:
@@ -211,7 +210,7 @@ task<awaited<made<Make, StopToken>>> await_made(Make& make, StopToken stop) {
     }
 }
 
-/// What a child is made from.
+/// The argument of a child: `std::tuple` constructs each child in place from one.
 template <class Group, class Make>
 struct any_given {
     Group& group;

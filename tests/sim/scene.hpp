@@ -118,8 +118,8 @@ struct wish {
     static constexpr std::size_t no_batch = 9;
     bool is_biased = false;
     bool is_small = false; ///< A completer may leave the lists for a parked party.
-    served_set* set = nullptr; ///< Whose round it is.
-    std::array<place_in_queue, most> places{}; ///< Of its cases.
+    served_set* set = nullptr; ///< If it is a round of a set.
+    std::array<place_in_queue, most> places{}; ///< The places of the set's cases.
 };
 
 /// The records of an operation's cases; null if there are not so many.

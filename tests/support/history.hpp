@@ -144,7 +144,7 @@ public:
 
     /// What is known of an operation when it begins.
     struct call {
-        long given = 0; ///< Nobody else's, and only once at a time.
+        long given = 0; ///< No other party gives it; and this party gives it once at a time.
         channel_id channel =
             0; ///< One exchanger; a new one at the same address is another channel.
         stop_id stop = 0;

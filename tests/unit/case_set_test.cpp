@@ -573,19 +573,27 @@ TEST(CaseSet, OfAWeightedChannelHoldsNoLighterItemUp) {
     EXPECT_FALSE(ch.ready()); // its owner is away
 }
 
-TEST(CaseSet, OfAWeightedChannelLetsOthersInAtTheEndOfARound) {
+/// A set with a send for which a channel has no room; there is room for lighter items.
+class CaseSetOfAWeightedChannel : public testing::Test {
+protected:
+    CaseSetOfAWeightedChannel() {
+        EXPECT_TRUE(ch.try_send(8));
+        set.add(ch.send(5), 1);
+        set.add(other.receive(), 2);
+    }
+
     timed_loop loop;
-    heavy ch(10);
-    EXPECT_TRUE(ch.try_send(8));
-    channel<int> other(1);
+    heavy ch{10};
+    channel<int> other{1};
     case_set<int, send_case<heavy>, receive_case<channel<int>>> set;
-    set.add(ch.send(5), 1);
-    set.add(other.receive(), 2);
+};
+
+TEST_F(CaseSetOfAWeightedChannel, LetsOthersInAtTheEndOfARound) {
     bool has_sent = false;
     const auto send = [](heavy& to, bool& done) -> task<> {
         done = static_cast<bool>(co_await to.send(1));
     };
-    for (const bool is_stopped : {true, false}) { // the round takes no place, or another case does
+    for (const bool is_stopped : {true, false}) { // then no case takes place, or the other one does
         has_sent = false;
         std::stop_source stop;
         auto got = begin(loop, set, stop.get_token());
@@ -604,14 +612,7 @@ TEST(CaseSet, OfAWeightedChannelLetsOthersInAtTheEndOfARound) {
     }
 }
 
-TEST(CaseSet, OfAWeightedChannelLetsOthersInBeforeItsOwnerGoesOn) {
-    timed_loop loop;
-    heavy ch(10);
-    EXPECT_TRUE(ch.try_send(8));
-    channel<int> other(1);
-    case_set<int, send_case<heavy>, receive_case<channel<int>>> set;
-    set.add(ch.send(5), 1);
-    set.add(other.receive(), 2);
+TEST_F(CaseSetOfAWeightedChannel, LetsOthersInBeforeItsOwnerGoesOn) {
     auto got = begin(loop, set);
     EXPECT_TRUE(other.try_send(1)); // decides the round
     EXPECT_TRUE(ch.try_send(1));

@@ -7,7 +7,8 @@ stopped in the middle of any step, and its memory may be corrupt. So each walk e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import gdb
@@ -15,9 +16,23 @@ import gdb
 from .values import WORD, address, at, member, number, offset, owned, plain, read_word
 
 MOST_WAITERS = 1000  # in a printer
-CYCLE = "a cycle: its list is corrupt"
 MOST_GROUPS = 255
 ARENA_AT = 24  # in waiter::place, the number of the slot (arena.hpp)
+
+
+class Cycle(Exception):
+    """A list leads back to one of its nodes."""
+
+
+def chain(first: int, following: Callable[[int], int]) -> Iterator[int]:
+    """The nodes from `first` until 0. @throws Cycle."""
+    seen: set[int] = set()
+    while first != 0:
+        if first in seen:
+            raise Cycle
+        seen.add(first)
+        yield first
+        first = following(first)
 
 
 @dataclass
@@ -60,12 +75,14 @@ def read(protocol: gdb.Value, most: int | None = MOST_WAITERS) -> Exchange:
     )
     if member(wait_list, "senders_") is not None:
         result.buffer = _buffer_text(wait_list)
-    for each in (found, _in_arena(arena, capacity)):
-        for waiter in each:
-            if isinstance(waiter, str) or len(result.waiters) == most:
-                result.rest = waiter if isinstance(waiter, str) else "more"
-                return result
+    try:
+        for waiter in itertools.chain(found, _in_arena(arena, capacity)):
+            if len(result.waiters) == most:
+                result.rest = "more"
+                break
             result.waiters.append(waiter)
+    except Cycle:
+        result.rest = "a cycle: its list is corrupt"
     return result
 
 
@@ -92,8 +109,8 @@ def _length(text: int) -> int:
     return 100
 
 
-def _in_list(wait_list: gdb.Value) -> tuple[bool, Iterator[Found | str]]:
-    """Whether it is closed, and its waiters; then what follows, if it does not end."""
+def _in_list(wait_list: gdb.Value) -> tuple[bool, Iterator[Found]]:
+    """Whether it is closed, and its waiters, whose iterator may throw Cycle."""
     if member(wait_list, "senders_") is not None:
         return bool(number(wait_list["closed_"])), _in_buffer(wait_list)
     if member(wait_list, "segments_") is not None:
@@ -154,43 +171,28 @@ def _buffer_text(buffer: gdb.Value) -> str:
     return f"{items} item{'' if items == 1 else 's'}{of_weight}, " + ("unlimited" if limit == highest else f"limit {limit}")
 
 
-def _in_buffer(buffer: gdb.Value) -> Iterator[Found | str]:
+def _in_buffer(buffer: gdb.Value) -> Iterator[Found]:
     """item_buffer.hpp: a list for each side, of which the senders are red."""
     for name, colour in (("senders_", "red"), ("receivers_", "blue")):
         first = buffer[name]["first_"]
-        waiter = int(first)
-        if waiter == 0:
+        if int(first) == 0:
             continue  # then clang may not describe the type of a waiter
         following = offset(plain(plain(first.type).target()), "following")
-        seen: set[int] = set()
-        while waiter != 0:
-            if waiter in seen:
-                yield CYCLE
-                return
-            seen.add(waiter)
+        for waiter in chain(int(first), lambda at_, links=following: read_word(at_ + links)):
             yield Found(waiter, colour)
-            waiter = read_word(waiter + following)
 
 
-def _in_stack(stack: gdb.Value) -> Iterator[Found | str]:
+def _in_stack(stack: gdb.Value) -> Iterator[Found]:
     """dual_stack.hpp: whether it is closed, the colour, the number of the top node."""
     head = number(stack["head_"])
     nodes = Pool(stack["nodes_"])
     content, following = offset(nodes.node, "content"), offset(nodes.node, "next")
     size = number_size(nodes.node, "next")
     colour = "blue" if head & 2 else "red"
-    n = head >> 2 & 0xFFFFFF
-    seen: set[int] = set()
-    while n != 0:
-        if n in seen:
-            yield CYCLE
-            return
-        seen.add(n)
-        where = nodes.where(n)
-        word = read_word(where + content)
+    for n in chain(head >> 2 & 0xFFFFFF, lambda n: read_word(nodes.where(n) + following, size)):
+        word = read_word(nodes.where(n) + content)
         if word > 3:
             yield Found(word, colour)
-        n = read_word(where + following, size)
 
 
 def number_size(type_: gdb.Type, name: str) -> int:
@@ -198,7 +200,7 @@ def number_size(type_: gdb.Type, name: str) -> int:
     return next(each.type.sizeof for each in type_.fields() if each.name == name)
 
 
-def _in_queue(queue: gdb.Value) -> Iterator[Found | str]:
+def _in_queue(queue: gdb.Value) -> Iterator[Found]:
     """dual_queue.hpp: the colour with the larger cursor waits. segment_list.hpp: the cells."""
     red, blue = (number(queue[name]["word"]) >> 1 for name in ("red_", "blue_"))
     colour = "red" if red > blue else "blue"
@@ -208,22 +210,15 @@ def _in_queue(queue: gdb.Value) -> Iterator[Found | str]:
     cells, following = offset(pool.node, "cells"), offset(pool.node, "next")
     size = number_size(pool.node, "next")
     mask = (1 << 18) - 1  # of a link: the number of the segment
-    n = number(segments["head_"]) & mask
-    seen: set[int] = set()
-    while True:
-        if n in seen:
-            yield CYCLE
-            return
-        seen.add(n)
-        where = pool.where(n)
+    first = number(segments["head_"]) & mask
+    pool.where(first)  # throws: there is always a segment
+    for n in chain(first, lambda n: read_word(pool.where(n) + following, size) & mask):
+        begin = pool.where(n) + cells
         for t in range(1 << bits):
             i = t if bits < 6 else (t & 7) << (bits - 3) | t >> 3
-            word = read_word(where + cells + i * WORD)
+            word = read_word(begin + i * WORD)
             if word > 2:
                 yield Found(word, colour)
-        n = read_word(where + following, size) & mask
-        if n == 0:
-            return
 
 
 def protocol_of(exchanger: gdb.Value) -> gdb.Value | None:

@@ -27,9 +27,9 @@ namespace tryst::detail {
  *     2. Before either use it reads whether the object has ended.
  *     3. The destructor says so, then waits until no set that has a case here is registering or
  *        yielding, and then until there are no pins.
- *     4. A set leaves these states when it claims a partner, before that partner resumes (I42.5).
- *        So it completes the partner before, which may use the object until then; but not if the
- *        partner is a case, which does not use the object once it is committed.
+ *     4. A set that claims a partner leaves these states before that partner resumes (I42.5). A
+ *        partner may use the object until it is complete, so the set completes it first. Only a
+ *        partner that is a case is completed later: once committed, it does not use the object.
  *     5. A set is destroyed only after its cases have left their registries. */
 class case_registry {
 public:

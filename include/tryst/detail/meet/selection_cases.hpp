@@ -128,7 +128,7 @@ auto& proposed_case(Given& given) noexcept {
     }
 }
 
-/// What follows does not depend on the types of the cases, so that it is compiled once.
+// ---- No templates, so that they are compiled once for all selections.
 
 /// Where a case is, and on which side.
 struct case_place {
@@ -149,6 +149,8 @@ inline void sort_by_place(poll_order polled, std::span<std::uint8_t> numbers,
                           std::span<const void* const> where) noexcept {
     polled.sort(numbers, [where](std::size_t of) { return where[of]; });
 }
+
+// ---- The cases of one selection.
 
 template <bool AreEqual, class Numbers, class... Cases>
 class cases_together;
