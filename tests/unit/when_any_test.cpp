@@ -2,9 +2,12 @@
 // Where its awaiter goes on: runs_test.cpp.
 #include <tryst/when_any.hpp>
 
+#include <tryst/run_loop.hpp>
+#include <tryst/select.hpp>
 #include <tryst/sleep.hpp>
 #include <tryst/sync_wait.hpp>
 #include <tryst/synchronous_channel.hpp>
+#include <tryst/when_all.hpp>
 
 #include "support/joined_coroutine.hpp"
 #include "support/manual_clock.hpp"
@@ -12,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <ranges>
@@ -279,6 +283,42 @@ TEST_F(WhenAny, RacesWithAnOuterStopWithAndWithoutAnExecutor) {
 }
 
 // ---- The stop source
+
+TEST(WhenAnyOfThreads, CountsEachItemOnceWhileLimitsAndPartnersEndIt) {
+    using channel_type = synchronous_channel<int>;
+    channel_type one;
+    channel_type other;
+    std::atomic<int> sent{0};
+    std::atomic<int> received{0};
+    std::atomic<bool> over{false};
+    const auto receive = [&](channel_type& first, channel_type& second) -> task<> {
+        const auto from_first = [&](auto stop) { return first.receive(stop); };
+        const auto from_second = [&](auto stop) { return select(second.receive(), stop); };
+        while (received < 500) {
+            auto got = co_await when_any(from_first, from_second, 100us);
+            received += got.get<0>() ? 1 : 0;
+            received += got.get<1>().get<0>() ? 1 : 0;
+        }
+    };
+    const auto send = [&](channel_type& to) -> task<> {
+        while (!over) {
+            const auto how = co_await to.send(1, 50us);
+            sent += how ? 1 : 0;
+        }
+    };
+    {
+        std::jthread sender([&] { sync_wait(when_all(send(one), send(other))); });
+        std::jthread receiver([&] {
+            run_loop here;
+            here.run(when_all(receive(one, other), receive(other, one)));
+        });
+        run_loop here;
+        here.run(when_all(receive(one, other), receive(other, one)));
+        receiver.join();
+        over = true;
+    }
+    EXPECT_EQ(sent, received);
+}
 
 TEST(InplaceStop, CallsItsCallbacksOnce) {
     inplace_stop_source source;
