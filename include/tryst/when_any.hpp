@@ -270,7 +270,7 @@ public:
         }
         is_made_ = true;
         if (turn_budget::poll([this] { return inside().prepare_start(); }) || !offer()) {
-            end();
+            finish();
         }
     }
     ended_work<value> take() noexcept {
@@ -286,7 +286,12 @@ private:
         return inside().template start<ended>(given_.group.executor(), this);
     }
     static void ended(executor_node* node) noexcept {
-        static_cast<any_child*>(core::client_of(node))->end();
+        static_cast<any_child*>(core::client_of(node))->finish();
+    }
+    /// The result stays where it is: `when_any` may be destroyed before the others end.
+    void finish() noexcept {
+        inside().finish();
+        end();
     }
     void end() noexcept {
         Group& group = given_.group; // outlives the arrival only if others follow

@@ -28,9 +28,16 @@
 
 namespace tryst::sim {
 
+template <class...>
+struct types {};
+template <class... First, class... Second>
+types<First..., Second...> operator+(types<First...>, types<Second...>);
+
 /// Holds an operation of one of several types, in place.
+template <class>
+class some_operation;
 template <class... Operations>
-class some_operation {
+class some_operation<types<Operations...>> {
 public:
     some_operation() = default;
     some_operation(const some_operation&) = delete;
@@ -76,29 +83,46 @@ struct given_cases {
 /// for each combination of exchangers.
 class any_cases {
     template <class... Sides>
-    using one_of = std::variant<std::monostate, detail::selection_case<Sides>...>;
+    using one_of =
+        std::variant<std::monostate, detail::stop_case<stop_token>, detail::time_case<instant>,
+                     detail::time_case<detail::clock::time_point>,
+                     detail::selection_case<Sides>...>;
     using any_case = of_all_sides<one_of>::type;
 
 public:
     using result = any_cases*;
 
     /// Begins all cases in the scene.
-    explicit any_cases(const given_cases& given) : scene_(&given.s), size_(given.what.size) {
+    explicit any_cases(const given_cases& given) : scene_(&given.s) {
+        const wish& what = given.what;
         {
             const memory::reserve unfailing;
-            order_.resize(size_);
+            order_.reserve(cases_.size());
         }
-        for (std::size_t i = 0; i != size_; ++i) {
+        for (; size_ != what.size; ++size_) {
             item mine = scene_->make_item();
-            records_.at(i) = &scene_->begin(given.what, i, mine.id(), records_[0]);
-            given.what.where.at(i)->ex.as(given.what.colours.at(i), mine,
-                                          [&](auto make, auto) { put(i, make()); });
+            records_.at(size_) = &scene_->begin(what, size_, mine.id(), records_[0]);
+            what.where.at(size_)->ex.as(what.colours.at(size_), mine,
+                                        [&](auto make, auto) { put(make()); });
+        }
+        if (what.event != event::none) {
+            records_.at(size_) = &scene_->begin_event(what, *records_[0]);
+            put_event(what);
+            ++size_;
+        }
+        if (what.absent != nullptr) {
+            item mine = scene_->make_item();
+            absent_ = mine.id();
+            what.absent->ex.as(what.absent_colour, mine,
+                               [&](auto make, auto) { put(case_if(false, make())); });
+            ++size_;
         }
         given.records = records_;
     }
 
     std::size_t size() const noexcept { return size_; }
     std::vector<std::size_t>& numbers() noexcept {
+        order_.resize(size_); // within its capacity
         std::iota(order_.begin(), order_.end(), std::size_t{0});
         return order_;
     }
@@ -162,41 +186,66 @@ public:
     void end() {
         for (std::size_t i = 0; i != size_; ++i) {
             visit(i, [&](auto& each) {
-                scene_->ended(*records_.at(i), each.take_result(lost_));
+                auto ended = each.take_result(lost_);
+                records_.at(i) != nullptr ? scene_->ended(*records_.at(i), ended)
+                                          : check_absent(ended);
                 return true;
             });
         }
     }
 
 private:
-    template <class Operation>
-    void put(std::size_t i, Operation operation) {
-        using side = typename detail::side_of<Operation>::type;
-        cases_.at(i).emplace<detail::selection_case<side>>(
-            std::move(detail::operation_access::of(operation)));
+    template <class Given>
+    void put(Given given) {
+        cases_.at(size_).emplace<typename detail::case_type<Given>::type>(
+            std::move(detail::proposed_case(given)));
+    }
+
+    void put_event(const wish& what) {
+        if (what.event == event::stop) {
+            put(stopped(stop_token(*what.event_stop->source)));
+        } else if (what.event_is_relative) {
+            put(sleep_for(what.event_time));
+        } else {
+            using time_point = detail::clock::time_point;
+            put(detail::sleep<time_point>(time_point(what.event_time)));
+        }
+    }
+
+    template <class T, class Own>
+    void check_absent(const exchange_result<T, Own>& ended) const {
+        if (ended || ended.error() == exchange_errc::closed) {
+            fail("a case that takes no part took place");
+        }
+        if constexpr (!std::is_void_v<Own>) {
+            if (ended.returned().id() != absent_) {
+                fail("a case that takes no part has another item than its own");
+            }
+        }
     }
 
     scene* scene_;
-    std::size_t size_;
+    std::size_t size_ = 0;
     std::vector<std::size_t> order_; ///< Of registration.
     case_records records_{};
+    long absent_ = 0; ///< What the case holds that takes no part.
     detail::outcome lost_{};
-    std::array<any_case, wish::most> cases_;
+    std::array<any_case, wish::most + 2> cases_;
 };
 
 /// @tparam IsSmall  as in `case_tuple` and `case_array`.
-template <bool IsSmall>
+template <bool IsSmall, event Event>
 struct sized_cases : any_cases {
     using any_cases::any_cases;
     static constexpr bool is_small = IsSmall;
-    static constexpr bool has_events = false;
-    static constexpr bool needs_timers = false;
+    static constexpr bool has_events = Event != event::none;
+    static constexpr bool needs_timers = Event == event::time;
 };
 
 /// As `select_operation`.
-template <bool IsSmall, class Limits>
-class select_any : public detail::selection<sized_cases<IsSmall>, Limits> {
-    using core = detail::selection<sized_cases<IsSmall>, Limits>;
+template <bool IsSmall, event Event, class Limits>
+class select_any : public detail::selection<sized_cases<IsSmall, Event>, Limits> {
+    using core = detail::selection<sized_cases<IsSmall, Event>, Limits>;
 
 public:
     using core::core;
@@ -232,15 +281,13 @@ public:
             records_[0] = &s.begin(what, 0, first, nullptr);
             what.where[0]->ex.as_batch(what.colours[0], batch_,
                                        [&](auto make) { limit(what, make); });
-        } else if (what.size == 1) {
+        } else if (!what.selects()) {
             item mine = s.make_item();
             records_[0] = &s.begin(what, 0, mine.id(), nullptr);
             what.where[0]->ex.as(what.colours[0], mine,
                                  [&](auto make, auto) { limit(what, make); });
-        } else if (what.is_small) {
-            limit(what, [&](auto... more) { return select<true>(what, given, more...); });
         } else {
-            limit(what, [&](auto... more) { return select<false>(what, given, more...); });
+            select(given);
         }
     }
     attempt(const attempt&) = delete;
@@ -328,32 +375,53 @@ private:
     }
 
     /// Makes the operation that has these limits.
-    template <class Make>
+    /// @tparam AlwaysStops  a token that never stops takes the place of none.
+    template <bool AlwaysStops = false, class Make>
     void limit(const wish& what, Make make) {
-        const bool stops = what.stop != nullptr;
-        const detail::stop_token stop = stops ? stop_token(*what.stop->source) : stop_token();
-        const detail::clock::time_point deadline(what.patience);
         switch (what.how) {
         case wish::way::tries:
             fail("a try does not wait");
         case wish::way::waits:
-            stops ? build([&] { return make(stop); }) : build([&] { return make(); });
-            break;
+            return limit_stop<AlwaysStops>(what, make);
         case wish::way::waits_for:
-            stops ? build([&] { return make(what.patience, stop); })
-                  : build([&] { return make(what.patience); });
-            break;
+            return limit_stop<AlwaysStops>(what, make, what.patience);
         case wish::way::waits_until:
-            stops ? build([&] { return make(deadline, stop); })
-                  : build([&] { return make(deadline); });
-            break;
+            return limit_stop<AlwaysStops>(what, make, detail::clock::time_point(what.patience));
         }
     }
+    template <bool AlwaysStops, class Make, class... Time>
+    void limit_stop(const wish& what, Make& make, Time... time) {
+        if constexpr (!AlwaysStops) {
+            if (what.stop == nullptr) {
+                return build([&] { return make(time...); });
+            }
+        }
+        build([&] {
+            return make(time...,
+                        what.stop == nullptr ? stop_token() : stop_token(*what.stop->source));
+        });
+    }
 
-    template <bool IsSmall, class... Limit>
-    static auto select(const wish& what, const given_cases& given, Limit... limit) {
-        return select_any<IsSmall, detail::limits_of<Limit...>>(what.is_biased, given,
-                                                                std::move(limit)...);
+    void select(const given_cases& given) {
+        switch (given.what.event) {
+        case event::none:
+            return select<event::none>(given);
+        case event::stop:
+            return select<event::stop>(given);
+        case event::time:
+            return select<event::time>(given);
+        }
+    }
+    template <event Event>
+    void select(const given_cases& given) {
+        given.what.is_small ? select<true, Event>(given) : select<false, Event>(given);
+    }
+    template <bool IsSmall, event Event>
+    void select(const given_cases& given) {
+        limit<Event != event::none>(given.what, [&](auto... more) {
+            return select_any<IsSmall, Event, detail::limits_of<decltype(more)...>>(
+                given.what.is_biased, given, std::move(more)...);
+        });
     }
 
     template <class Make>
@@ -362,34 +430,46 @@ private:
         operation_->emplace(make);
     }
 
-    using stop_limit = detail::stop_token;
+    template <template <class> class Of>
+    using with_each_limits = types<Of<detail::limits<false>>, Of<detail::limits<false, stop_token>>,
+                                   Of<detail::limits<true>>, Of<detail::limits<true, stop_token>>>;
+    template <template <class> class Of> // fewer, so that it compiles faster
+    using with_each_time =
+        types<Of<detail::limits<false, stop_token>>, Of<detail::limits<true, stop_token>>>;
+    template <event Event>
+    struct selections {
+        template <class Limits>
+        using small = select_any<true, Event, Limits>;
+        template <class Limits>
+        using large = select_any<false, Event, Limits>;
+    };
+    template <class Side>
+    struct exchanges {
+        template <class Limits>
+        using with = exchange_operation<Side, Limits>;
+    };
     template <class... Sides>
     using any_operation =
-        some_operation<exchange_operation<Sides, detail::limits<false>>...,
-                       exchange_operation<Sides, detail::limits<false, stop_limit>>...,
-                       exchange_operation<Sides, detail::limits<true>>...,
-                       exchange_operation<Sides, detail::limits<true, stop_limit>>...,
-                       select_any<true, detail::limits<false>>,
-                       select_any<true, detail::limits<false, stop_limit>>,
-                       select_any<true, detail::limits<true>>,
-                       select_any<true, detail::limits<true, stop_limit>>,
-                       select_any<false, detail::limits<false>>,
-                       select_any<false, detail::limits<false, stop_limit>>,
-                       select_any<false, detail::limits<true>>,
-                       select_any<false, detail::limits<true, stop_limit>>,
-                       decltype(std::declval<served_set&>().next()),
-                       decltype(std::declval<served_set&>().next(stop_limit())),
+        decltype((with_each_limits<exchanges<Sides>::template with>() + ...) +
+                 with_each_limits<selections<event::none>::template small>() +
+                 with_each_limits<selections<event::none>::template large>() +
+                 with_each_time<selections<event::stop>::template small>() +
+                 with_each_time<selections<event::stop>::template large>() +
+                 with_each_time<selections<event::time>::template small>() +
+                 with_each_time<selections<event::time>::template large>() +
+                 types<decltype(std::declval<served_set&>().next()),
+                       decltype(std::declval<served_set&>().next(stop_token())),
                        decltype(std::declval<served_set&>().next(instant())),
-                       decltype(std::declval<served_set&>().next(instant(), stop_limit()))>;
+                       decltype(std::declval<served_set&>().next(instant(), stop_token()))>());
 
     scene* scene_;
     served_set* set_;
     executor_ref where_ = current_executor();
     case_records records_{};
     std::vector<item> batch_;
-    std::optional<
+    std::optional<some_operation<
         of_all_sides<any_operation, light_sides::batch_sender, light_sides::batch_receiver,
-                     heavy_sides::batch_sender, heavy_sides::batch_receiver>::type>
+                     heavy_sides::batch_sender, heavy_sides::batch_receiver>::type>>
         operation_;
 };
 
@@ -399,13 +479,14 @@ inline void try_once(scene& s, const wish& what) {
         what.set->try_next(what);
         return;
     }
-    if (what.size == 1) {
+    if (!what.selects()) {
         s.try_once(*what.where[0], what.colours[0]);
         return;
     }
     case_records records{};
     const given_cases given{s, what, records};
-    detail::selection<sized_cases<true>, detail::limits<false>> polled(what.is_biased, given);
+    detail::selection<sized_cases<true, event::time>, detail::limits<false>> polled(what.is_biased,
+                                                                                    given);
     polled.try_once(detail::outcome::no_partner);
     polled.take_result()->end();
 }

@@ -8,10 +8,14 @@
 #include "sim/scene.hpp"
 #include "support/bare_coroutine.hpp"
 
+#include <tryst/inplace_stop_token.hpp>
 #include <tryst/sync_wait.hpp>
 #include <tryst/task.hpp>
 #include <tryst/when_all.hpp>
+#include <tryst/when_any.hpp>
 
+#include <array>
+#include <coroutine>
 #include <cstddef>
 #include <new>
 #include <utility>
@@ -145,6 +149,105 @@ inline task<> family(scene& s, std::size_t members, std::size_t operations) {
         }
     } catch (const std::bad_alloc&) {
         note("a family is given up for want of memory");
+    }
+}
+
+/// One of the exchanges of a `when_any`.
+template <class Exchanger>
+class rival {
+public:
+    rival(scene& s, meeting& where, button& stop, record* lead)
+        : scene_(&s), at_(where.ex.get_if<Exchanger>()), mine_(s.make_item()),
+          told_(&s.begin({.stop = &stop, .where = {&where}, .colours = {colour}}, 0, mine_.id(),
+                         lead)) {}
+    rival(const rival&) = delete;
+    rival& operator=(const rival&) = delete;
+    ~rival() {
+        if (!told_->ended) {
+            scene_->abandoned(*told_);
+        }
+    }
+
+    record& told() const noexcept { return *told_; }
+
+    auto operator()(inplace_stop_token stop) {
+        if constexpr (receives) {
+            return at_->receive(stop);
+        } else {
+            return at_->exchange(std::move(mine_), stop);
+        }
+    }
+
+    /// @param won  whether it ended first.
+    template <class Result>
+    void end(Result result, bool won) {
+        if (won && result.error() == exchange_errc::cancelled) {
+            fail("the first of a when_any was stopped");
+        }
+        scene_->ended(*told_, result);
+    }
+
+private:
+    static constexpr bool receives = requires(Exchanger& ex) { ex.receive(); };
+    static constexpr auto colour = receives ? history::colour::blue : history::colour::any;
+
+    scene* scene_;
+    Exchanger* at_;
+    item mine_; ///< A receiver's is only a number.
+    record* told_;
+};
+
+/// Awaits a `when_any`, whose exchanges have arrived once it is suspended.
+template <class Result>
+class started_rivals {
+public:
+    started_rivals(task<Result> work, record& first, record& second)
+        : work_(std::move(work)), told_{&first, &second} {}
+
+    static bool await_ready() noexcept { return false; }
+    template <class Promise>
+    auto await_suspend(std::coroutine_handle<Promise> coroutine) {
+        const auto told = told_; // outlives us
+        const auto suspended = awaiter_.await_suspend(coroutine);
+        for (record* const each : told) {
+            each->arrived = true;
+        }
+        return suspended;
+    }
+    Result await_resume() { return awaiter_.await_resume(); }
+
+private:
+    task<Result> work_;
+    decltype(std::declval<task<Result>>().operator co_await()) awaiter_ =
+        std::move(work_).operator co_await();
+    std::array<record*, 2> told_;
+};
+
+/// Awaits two exchanges, of which the first to end stops the other, again and again.
+template <class Exchanger>
+task<> rivals(scene& s, std::size_t operations, scene::presence created) {
+    const scene::presence here = created.begin();
+    const auto fits = [](meeting& m) { return m.ex.get_if<Exchanger>() != nullptr; };
+    while (operations-- != 0) {
+        const std::array where{s.choose_meeting(fits), s.choose_meeting(fits)};
+        if (where[0] == nullptr || where[1] == nullptr) {
+            break;
+        }
+        button stop{.source = nullptr, .id = s.add_stop()};
+        const history::stamp begun = s.place_from_now().told;
+        rival<Exchanger> first(s, *where[0], stop, nullptr);
+        rival<Exchanger> second(s, *where[1], stop, &first.told());
+        const auto make_first = [&](inplace_stop_token given) { return first(given); };
+        const auto make_second = [&](inplace_stop_token given) { return second(given); };
+        try {
+            started_rivals awaited(when_any(make_first, make_second), first.told(), second.told());
+            auto got = co_await awaited;
+            s.stopped(stop.id, begun);
+            first.end(got.template get<0>(), got.index() == 0);
+            second.end(got.template get<1>(), got.index() == 1);
+        } catch (const std::bad_alloc&) {
+            note("a when_any is given up for want of memory");
+        }
     }
 }
 

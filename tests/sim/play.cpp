@@ -276,14 +276,24 @@ private:
         });
     }
 
+    task<> some_family() {
+        switch (choices().below(4)) {
+        case 0:
+            return rivals<plain_exchanger>(scene_, some_operations(), scene::presence(scene_));
+        case 1:
+            return rivals<item_channel>(scene_, some_operations(), scene::presence(scene_));
+        default:
+            return family(scene_, choices().between(0, 5), some_operations());
+        }
+    }
+
     void enter_parties() {
         if (plot_.loops != 0) {
             for (std::size_t i = 0; i != plot_.coroutines; ++i) {
                 enter_coroutine();
             }
             for (std::size_t i = 0; i != plot_.families; ++i) {
-                spawn(some_loop(),
-                      [&] { return family(scene_, choices().between(0, 5), some_operations()); });
+                spawn(some_loop(), [&] { return some_family(); });
             }
             for (std::size_t i = 0; i != plot_.victims; ++i) {
                 looper& on = some_loop();

@@ -77,11 +77,11 @@ looper* scene::loop_of(executor_ref executor) noexcept {
 
 // ---- What parties do.
 
-meeting* scene::choose_meeting() noexcept {
+meeting* scene::choose_meeting(bool (*fits)(meeting&)) noexcept {
     const std::size_t first = choices().below(std::max<std::size_t>(meetings.size(), 1));
     for (std::size_t i = 0; i != meetings.size(); ++i) {
         meeting& each = meetings[(first + i) % meetings.size()];
-        if (each.open && each.circle == 0) {
+        if (each.open && each.circle == 0 && fits(each)) {
             return &each;
         }
     }
@@ -115,10 +115,30 @@ wish scene::make_wish(bool timers) noexcept {
     }
     if (selects) {
         made.batch = wish::no_batch;
-        made.size = dice.between(2, wish::most);
-        made.is_biased = dice.one_in(2);
-        made.is_small = dice.one_in(2);
+        add_cases(made);
     }
+    return made;
+}
+
+void scene::add_cases(wish& made) noexcept {
+    random& dice = choices();
+    made.is_biased = dice.one_in(2);
+    made.is_small = dice.one_in(2);
+    if (dice.one_in(4)) {
+        made.absent = choose_meeting();
+        made.absent_colour = choose_colour(*made.absent);
+    }
+    if (const executor_ref on = current_executor(); dice.one_in(3)) {
+        // Without an executor the timer thread would have to wait.
+        made.event = on.has_timers() && dice.one_in(2) ? event::time : event::stop;
+        if (made.event == event::time) {
+            made.event_is_relative = dice.one_in(2);
+            made.event_time = choose_time(true, made.event_is_relative);
+        } else {
+            made.event_stop = &choose_button();
+        }
+    }
+    made.size = dice.between(made.selects() ? 1 : 2, wish::most);
     for (std::size_t i = 1; i < made.size; ++i) {
         made.where.at(i) = choose_meeting();
         // Not on both sides of one exchanger.
@@ -126,7 +146,6 @@ wish scene::make_wish(bool timers) noexcept {
         const auto same = static_cast<std::size_t>(before);
         made.colours.at(i) = same != i ? made.colours.at(same) : choose_colour(*made.where.at(i));
     }
-    return made;
 }
 
 wish scene::make_wish_to_wait(meeting& where, bool timers) noexcept {
@@ -153,25 +172,50 @@ wish scene::make_limits(bool timers) noexcept {
 void scene::add_limits(wish& made, bool timers) noexcept {
     random& dice = choices();
     if (temper.stoppable != 0 && !buttons.empty() && dice.one_in(temper.stoppable)) {
-        made.stop = &buttons[dice.below(buttons.size())];
+        made.stop = &choose_button();
     }
     if (temper.timed != 0 && dice.one_in(temper.timed)) {
-        // Sometimes past before it begins; and often at the same instant as others.
-        const instant patience =
-            temper.grain * static_cast<long>(dice.below(timers ? 6 : 2)) - temper.grain;
-        if (dice.one_in(2)) {
-            made.how = wish::way::waits_for;
-            made.patience = patience;
-        } else {
-            made.how = wish::way::waits_until;
-            made.patience = now() - now() % temper.grain + patience;
-        }
+        const bool is_relative = dice.one_in(2);
+        made.how = is_relative ? wish::way::waits_for : wish::way::waits_until;
+        made.patience = choose_time(timers, is_relative);
+    }
+}
+
+instant scene::choose_time(bool timers, bool is_relative) noexcept {
+    // Sometimes past before it begins; and often at the same instant as others.
+    const instant patience =
+        temper.grain * static_cast<long>(choices().below(timers ? 6 : 2)) - temper.grain;
+    return is_relative ? patience : now() - now() % temper.grain + patience;
+}
+
+record& scene::enter(long given, record* lead) {
+    record& op = records_.emplace_back();
+    op.given = given;
+    op.home = loop_of(current_executor());
+    op.lead = lead == nullptr ? &op : lead;
+    op.place = under_way_.size();
+    under_way_.push_back(&op);
+    return op;
+}
+
+void scene::limit(record& op, history::call& call, const button* stop, instant deadline,
+                  bool is_exact) {
+    if (stop != nullptr) {
+        op.stop = stop->source == nullptr ? stop_token() : stop_token(*stop->source);
+        call.stop = stop->id;
+        note("  until stop {}", static_cast<long>(call.stop));
+    }
+    if (deadline != no_deadline) {
+        op.deadline = deadline;
+        op.exact = is_exact;
+        call.deadline = history::time_point(deadline);
+        note("  until {}", static_cast<long>(deadline.count()));
     }
 }
 
 record& scene::begin(const wish& what, std::size_t i, long given, record* lead) {
     meeting& where = *what.where.at(i);
-    const bool selects = what.size != 1;
+    const bool selects = what.selects();
     if (selects && i == 0) {
         ++last_selection_;
         what.set == nullptr
@@ -179,16 +223,14 @@ record& scene::begin(const wish& what, std::size_t i, long given, record* lead) 
             : note("waits for one of {} cases of its set:", static_cast<long>(what.size));
     }
     const memory::reserve unfailing;
-    record& op = records_.emplace_back();
-    op.given = given;
+    record& op = enter(given, lead);
     op.where = &where;
     op.colour = what.colours.at(i);
-    op.home = loop_of(current_executor());
-    op.lead = lead == nullptr ? &op : lead;
     op.selects = selects;
     op.is_double =
         std::find(what.where.begin(), what.where.begin() + i, &where) != what.where.begin() + i;
     ++where.begun;
+    note("gives {} to exchanger {} as {}", given, where.id, static_cast<long>(op.colour));
     history::call call{.given = given,
                        .channel = where.id,
                        .way =
@@ -197,29 +239,15 @@ record& scene::begin(const wish& what, std::size_t i, long given, record* lead) 
                        .selection = selects ? last_selection_ : 0,
                        .buffered = where.ex.is_buffer(),
                        .place_since = what.places.at(i).told};
-    if (what.stop != nullptr) {
-        op.stop = stop_token(*what.stop->source);
-        call.stop = what.stop->id;
-    }
-    if (what.how == wish::way::waits_for || what.how == wish::way::waits_until) {
-        op.deadline = what.how == wish::way::waits_for
-                          ? now() + std::max(what.patience, instant::zero())
-                          : what.patience;
-        op.exact = what.how == wish::way::waits_until;
-        call.deadline = history::time_point(op.deadline);
-        if (op.deadline <= now()) {
-            call.way = op.exact && detail::turn_budget::is_spent() ? history::way::late
-                                                                   : history::way::overdue;
-        }
-    }
-    op.place = under_way_.size();
-    under_way_.push_back(&op);
-    note("gives {} to exchanger {} as {}", given, where.id, static_cast<long>(op.colour));
-    if (what.stop != nullptr) {
-        note("  until stop {}", static_cast<long>(call.stop));
-    }
-    if (op.deadline != no_deadline) {
-        note("  until {}", static_cast<long>(op.deadline.count()));
+    const bool is_exact = what.how == wish::way::waits_until;
+    limit(op, call, what.stop,
+          is_exact                           ? what.patience
+          : what.how == wish::way::waits_for ? now() + std::max(what.patience, instant::zero())
+                                             : no_deadline,
+          is_exact);
+    if (op.deadline <= now()) {
+        call.way = is_exact && detail::turn_budget::is_spent() ? history::way::late
+                                                               : history::way::overdue;
     }
     op.told.emplace(history_[0].begin(call));
     std::vector<long> numbers(what.batch != wish::no_batch ? what.batch : 1);
@@ -229,6 +257,29 @@ record& scene::begin(const wish& what, std::size_t i, long given, record* lead) 
         op.flow->kept_place(what.places.at(i).flow);
     }
     return op;
+}
+
+record& scene::begin_event(const wish& what, record& lead) {
+    const memory::reserve unfailing;
+    record& op = enter(++last_item_, &lead);
+    history::call call{.given = op.given, .way = history::way::comes, .selection = last_selection_};
+    note("or waits for event {}", op.given);
+    const instant time = what.event != event::time ? no_deadline
+                         : what.event_is_relative
+                             ? now() + std::max(what.event_time, instant::zero())
+                             : what.event_time;
+    limit(op, call, what.event_stop, time, !what.event_is_relative);
+    op.told.emplace(history_[0].begin(call));
+    return op;
+}
+
+void scene::ended(record& event, const exchange_result<void, void>& result) {
+    if (event.ended) {
+        fail("an event ended twice");
+    }
+    result ? note("event {} came", event.given) : note("event {} did not come", event.given);
+    event.told->returned(result, history::time_point(now()));
+    end(event);
 }
 
 std::vector<item> scene::make_batch(std::size_t size) {
@@ -260,7 +311,9 @@ void scene::end(record& op) noexcept {
 
 void scene::abandoned(record& op) noexcept {
     note("gave {}, and is destroyed", op.given);
-    ++op.where->abandoned;
+    if (op.where != nullptr) {
+        ++op.where->abandoned;
+    }
     op.told.reset();
     op.flow.reset();
     end(op);
@@ -339,10 +392,14 @@ void scene::press(button& which) {
         renew(which);
     }
     note("requests stop {}", static_cast<long>(id));
-    history::ending request{id, history_.tick()};
+    const history::stamp begun = history_.tick();
     pressed.request_stop();
-    request.returned = history_.tick();
-    note("has requested stop {}", static_cast<long>(id));
+    stopped(id, begun);
+}
+
+void scene::stopped(history::stop_id which, history::stamp begun) {
+    const history::ending request{which, begun, history_.tick()};
+    note("has requested stop {}", static_cast<long>(which));
     const memory::reserve unfailing;
     history_[0].add_stop(request);
 }
@@ -494,6 +551,9 @@ void scene::look_into_buffers() {
     }
     // The sender that waits longest is one of these; which one is unknown.
     for (const record* const op : under_way_) {
+        if (op->where == nullptr) {
+            continue;
+        }
         meeting& where = *op->where;
         if (where.has_room && where.has_items && op->colour == history::colour::red) {
             const auto [size, limit] = where.ex.size_and_limit();
@@ -522,14 +582,17 @@ std::string scene::check_asleep() {
         if (!op->has_arrived()) {
             return about(*op, "it has not arrived");
         }
-        if (op->where->closed) {
-            return about(*op, "its exchanger is closed");
-        }
         if (op->stop.stop_requested()) {
             return about(*op, "its stop was requested");
         }
         if (op->exact && op->deadline <= now()) {
             return about(*op, "its deadline has passed");
+        }
+        if (op->where == nullptr) {
+            continue;
+        }
+        if (op->where->closed) {
+            return about(*op, "its exchanger is closed");
         }
         auto& waiting = op->where->waiting;
         const auto mine = static_cast<std::size_t>(op->colour);

@@ -66,7 +66,7 @@ struct looper {
 
 /// A stop source. Another takes its place after use: at once, or before the next use.
 struct button {
-    stop_source* source = nullptr;
+    stop_source* source = nullptr; ///< Null if it belongs to a `when_any`.
     history::stop_id id = 0;
     bool used = false;
 };
@@ -74,7 +74,7 @@ struct button {
 /// One operation: its arguments and its progress.
 struct record {
     long given = 0;
-    meeting* where = nullptr;
+    meeting* where = nullptr; ///< Null for an event.
     history::colour colour = history::colour::any;
     looper* home = nullptr;
     instant deadline = no_deadline;
@@ -103,6 +103,9 @@ struct place_in_queue {
     history::stamp flow = history::never;
 };
 
+/// An event among the cases of a selection.
+enum class event : std::uint8_t { none, stop, time };
+
 /// What a party is going to do: an exchange, a selection between several, or a round of a set.
 struct wish {
     enum class way : std::uint8_t { waits, waits_for, waits_until, tries };
@@ -118,12 +121,20 @@ struct wish {
     static constexpr std::size_t no_batch = 9;
     bool is_biased = false;
     bool is_small = false; ///< A completer may leave the lists for a parked party.
+    sim::event event = event::none; ///< Which event is a case, too.
+    button* event_stop = nullptr;
+    instant event_time{0};
+    bool event_is_relative = false; ///< `event_time` is a duration.
+    meeting* absent = nullptr; ///< Where a case takes no part.
+    history::colour absent_colour = history::colour::any;
+
+    bool selects() const noexcept { return size != 1 || event != event::none || absent != nullptr; }
     served_set* set = nullptr; ///< If it is a round of a set.
     std::array<place_in_queue, most> places{}; ///< The places of the set's cases.
 };
 
-/// The records of an operation's cases; null if there are not so many.
-using case_records = std::array<record*, wish::most>;
+/// The records of an operation's cases, then of its event; null for what is not recorded.
+using case_records = std::array<record*, wish::most + 2>;
 
 /// What the parties of a run are like.
 struct mood {
@@ -154,6 +165,7 @@ public:
     /// A new exchanger, unless memory fails.
     meeting& add_meeting(venue::kind which, std::size_t capacity);
     void add_button();
+    history::stop_id add_stop() noexcept { return ++last_stop_; }
     looper& add_loop(run_loop_options options);
     looper* loop_of(executor_ref executor) noexcept;
 
@@ -165,13 +177,16 @@ public:
     wish make_wish_to_wait(meeting& where, bool timers) noexcept;
     /// Whether a wait, or a try, has a stop and a deadline.
     wish make_limits(bool timers) noexcept;
-    meeting* choose_meeting() noexcept; ///< Open and public; null if there is none.
+    /// One that `fits`, and is open and public; null if there is none.
+    meeting* choose_meeting(bool (*fits)(meeting&) = [](meeting&) { return true; }) noexcept;
     history::colour choose_colour(meeting& where) noexcept;
     item make_item() noexcept { return {items, ++last_item_}; }
 
     /// Begins case `i`.
     /// @param lead  the first case; null if this is it.
     record& begin(const wish& what, std::size_t i, long given, record* lead);
+    /// Begins the event.
+    record& begin_event(const wish& what, record& lead);
     /// @returns items whose numbers follow each other.
     std::vector<item> make_batch(std::size_t size);
     template <class T, class Own>
@@ -185,6 +200,8 @@ public:
         op.where->exchanged += result ? 1U : 0U;
         end(op);
     }
+    /// The same, for an event.
+    void ended(record& event, const exchange_result<void, void>& result);
     /// The same, for a batch whose first item was number `op.given`.
     template <class T, class Own>
     void ended(record& op, const exchange_result<T, Own>& result, const std::vector<item>& batch) {
@@ -226,7 +243,7 @@ public:
     /// The operation's coroutine has suspended.
     void suspended(record& op) {
         op.arrived = true;
-        if (!op.ended && !op.is_double && op.where->ex.is_fifo()) {
+        if (!op.ended && !op.is_double && op.where != nullptr && op.where->ex.is_fifo()) {
             op.told->queued(history_.tick());
         }
         if (!op.ended && op.flow) {
@@ -240,6 +257,8 @@ public:
 
     // ---- What others do.
     void press(button& which);
+    /// A `when_any` has requested this stop, since `begun`.
+    void stopped(history::stop_id which, history::stamp begun);
     /// What a party may do before it exchanges: it requests a stop, or closes an exchanger.
     void perhaps_disturb();
     void renew(button& which);
@@ -282,6 +301,14 @@ public:
 
 private:
     void add_limits(wish& made, bool timers) noexcept;
+    void add_cases(wish& made) noexcept;
+    button& choose_button() noexcept { return buttons[choices().below(buttons.size())]; }
+    instant choose_time(bool timers, bool is_relative) noexcept;
+    /// Begins to record an operation.
+    record& enter(long given, record* lead);
+    /// Its stop and its deadline come into force.
+    static void limit(record& op, history::call& call, const button* stop, instant deadline,
+                      bool is_exact);
     template <class T, class Own>
     static void tell(long given, const exchange_result<T, Own>& result) {
         if (!result) {

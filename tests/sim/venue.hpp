@@ -110,6 +110,13 @@ public:
             owned_);
     }
 
+    /// Null if it is of another type.
+    template <class Exchanger>
+    Exchanger* get_if() noexcept {
+        auto* const found = std::get_if<std::unique_ptr<Exchanger>>(&owned_);
+        return found == nullptr ? nullptr : found->get();
+    }
+
     /// Calls `use(make, try_now)` for a party of this colour that brings `mine`: `make(more...)`
     /// makes its operation, and `try_now()` tries once.
     template <class Use>

@@ -28,6 +28,12 @@ void history::operation::exchanged_unseen() {
     end(fate::exchanged).unseen = true;
 }
 
+void history::operation::came(std::optional<time_point> clock) {
+    record& entry = end(fate::exchanged);
+    entry.unseen = true;
+    entry.clock = clock ? *clock : detail::clock::now();
+}
+
 const history::call& history::operation::known() const noexcept {
     return log_->records_[index_];
 }
@@ -113,6 +119,10 @@ bool offers(const record& r) noexcept {
     return r.way == way::waits || is_of_set(r);
 }
 
+bool is_event(const record& r) noexcept {
+    return r.way == way::comes;
+}
+
 bool was_parked(const record& r) noexcept {
     return r.parked_from != history::never;
 }
@@ -125,7 +135,7 @@ std::string at(stamp when) {
 
 std::string in_words(const history::record& r) {
     constexpr const char* colours[] = {"", "red, ", "blue, "};
-    constexpr const char* ways[] = {"", "overdue, ", "late, ", "trying, "};
+    constexpr const char* ways[] = {"", "overdue, ", "late, ", "trying, ", "event, "};
     std::ostringstream out;
     out << "the one that gave " << r.given << " (" << colours[static_cast<int>(r.colour)]
         << "channel " << r.channel << ", " << at(r.invoked) << " to " << at(r.returned) << ", "
@@ -215,7 +225,9 @@ public:
             }
         }
         for (const record* r : operations_) {
-            if (r->fate == fate::exchanged) {
+            if (is_event(*r)) {
+                check_event(*r);
+            } else if (r->fate == fate::exchanged) {
                 check_exchange(*r);
             } else if (r->fate == fate::failed) {
                 check_failure(*r);
@@ -257,7 +269,7 @@ private:
 
     void check_exchange(const record& r) {
         const std::size_t giver = giver_of(r.got);
-        if (giver == operations_.size()) {
+        if (giver == operations_.size() || is_event(*operations_[giver])) {
             report("R1 mutual", r, " received what nobody gave");
             return;
         }
@@ -363,6 +375,26 @@ private:
         report("recorded", r, " failed for no known reason");
     }
 
+    void check_event(const record& r) {
+        if (r.selection == 0) {
+            report("event", r, " belongs to no selection");
+        }
+        if (r.fate == fate::failed && r.got != r.given) {
+            report("R5 returned", r, " did not get its own value back");
+        }
+        if (!r.unseen) {
+            return;
+        }
+        if (r.deadline && r.clock < *r.deadline) {
+            report("event", r, " came before its time");
+        }
+        if (r.stop != 0 && stops_[r.stop].earliest > r.returned) {
+            report("event", r, " came before its stop was requested");
+        } else if (r.stop != 0) {
+            stops_[r.stop].seen_by(r);
+        }
+    }
+
     /// Whether the selection of this case is decided for it, as far as is known.
     bool took_place(std::size_t i) const {
         const record& r = *operations_[i];
@@ -420,6 +452,9 @@ private:
             report("not_selected", r, " belongs to a selection of which no case took place");
         } else if (r.error != first.error) {
             report("selection", r, " failed for another reason than another case, ", first);
+        } else if (is_event(r) && found_nobody(r) && first.way != way::late &&
+                   r.invoked > stops_[r.stop].before) {
+            report("event", r, " was overlooked", since(stops_[r.stop]));
         }
     }
 
@@ -432,7 +467,7 @@ private:
         std::map<std::pair<history::selection_id, history::channel_id>, std::size_t> cases;
         for (std::size_t i = 0; i != operations_.size(); ++i) {
             const record& r = *operations_[i];
-            if (r.selection == 0) {
+            if (r.selection == 0 || is_event(r)) {
                 continue;
             }
             const auto [other, is_first] = cases.try_emplace({r.selection, r.channel}, i);
@@ -452,6 +487,9 @@ private:
         for (std::size_t i = 0; i != operations_.size(); ++i) {
             const record& r = *operations_[i];
             const bool waits_on = at_rest && r.fate == fate::pending;
+            if (is_event(r)) {
+                continue;
+            }
             // When the channel was open, at the latest that is known.
             turning_point& close = closes_[r.channel];
             // A case of a set looks only when it gets its place: later a close comes to it, unless
@@ -627,11 +665,17 @@ private:
                 report("at rest", r, " waits on, though it has met ", *receivers_[i]);
                 continue;
             }
-            if (r.way != way::waits) {
+            if (r.way != way::waits && !is_event(r)) {
                 report("at rest", r, " never waits, and has not returned");
             }
             if (clock && r.deadline && !r.relative && *r.deadline <= *clock) {
                 report("at rest", r, " waits on, though its deadline has passed");
+            }
+            if (is_event(r)) {
+                if (stops_[r.stop].before != history::never) {
+                    report("at rest", r, " waits on, though its stop was requested");
+                }
+                continue;
             }
             waiting& here = channels[r.channel];
             if (const record* const other = here.at(static_cast<std::size_t>(opposite(r.colour)))) {

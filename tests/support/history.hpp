@@ -62,6 +62,10 @@ inline long id_of(const tracked& item) noexcept {
  *   a.returned(got.get<0>());
  *   b.returned(got.get<1>());
  *
+ *   // An event among its cases, with a number of its own:
+ *   auto c = log.begin({.given = 12, .stop = 4, .way = history::way::comes, .selection = both});
+ *   c.returned(got.get<2>(), loop.now());
+ *
  *   // A round of a case_set is recorded as a selection of the cases that are not idle. A case may
  *   // have its place in a queue since an earlier round; that is its place_since.
  *
@@ -103,6 +107,9 @@ inline long id_of(const tracked& item) noexcept {
  *                  others are `not_selected`; if there is none, all fail for the same reason. All
  *                  cases end at the same time, and no case meets another of its own selection
  *   not_selected   only in a selection of which another case took place
+ *   event          it takes place only after its stop was requested, or its time came; and its
+ *                  selection does not fail for want of a partner if it begins after that stop,
+ *                  unless it is late
  *   at rest        no two possible partners wait; no operation waits that has met its partner, or
  *                  whose stop was requested, exchanger closed, or deadline passed
  *
@@ -140,6 +147,7 @@ public:
         overdue, ///< Its deadline had passed before it began: takes a partner or times out.
         late, ///< As overdue, with a spent budget: may time out although a partner waits.
         tries, ///< `try_exchange`.
+        comes, ///< An event of a selection: its `stop` is requested, or its `deadline` comes.
     };
 
     /// What is known of an operation when it begins.
@@ -173,7 +181,7 @@ public:
         exchange_errc error{}; ///< Why, if it has failed.
         long got = 0; ///< The partner's value, or the one handed back.
         bool unseen = false; ///< Its partner is known only from the operation that got its value.
-        time_point clock{}; ///< When it timed out, at the latest.
+        time_point clock{}; ///< When it timed out, or came, at the latest.
     };
 
     /// A close of a channel, or a request of a stop.
@@ -228,6 +236,15 @@ public:
                             id_of(result.returned()), clock);
         }
         void exchanged_unseen();
+
+        /// Likewise, of an event.
+        void returned(const exchange_result<void, void>& result,
+                      std::optional<time_point> clock = {}) {
+            result
+                ? came(clock)
+                : failed(static_cast<exchange_errc>(result.error().value()), known().given, clock);
+        }
+        void came(std::optional<time_point> clock = {});
 
         /// It was in the wait list at `when`, a `tick` shared by all operations that are seen at
         /// the same time.

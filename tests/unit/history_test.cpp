@@ -188,6 +188,72 @@ TEST(HistoryRules, LetASetKeepItsItemAndItsPlace) {
     }
 }
 
+TEST(HistoryRules, LetAnEventTakePlaceAtItsTime) {
+    const auto event = [](stamp from, stamp to) {
+        op made = op(9, from, to).in(1);
+        made.way = way::comes;
+        return made;
+    };
+    const auto comes = [&] {
+        op made = event(2, 5);
+        made.unseen = true;
+        return made.ends(fate::exchanged, {}, 0);
+    };
+    const auto of = [](history::stop_id stop, op what) {
+        what.stop = stop;
+        return what;
+    };
+    const auto at = [](time_point now, op what) {
+        what.clock = now;
+        return what.waits_until(start_of_time);
+    };
+    const auto left = [] { return op(7, 1, 6).in(1).fails(not_selected); };
+    const auto won = [&] { return left().gets(8); };
+    const op expired = op(7, 4, 6).in(1).fails(timed_out).waits_until({});
+    op late = expired;
+    late.way = way::late;
+    const op idle = op(7, 1, never).in(1);
+    const op rival = op(8, 1, 9).gets(7);
+    const ending stop{3, 1, 2};
+    struct row {
+        std::set<std::string> rule; ///< Which this history breaks.
+        made m;
+    };
+    const row rows[] = {
+        {{}, {.operations = {left(), of(3, comes())}, .stops = {stop}}},
+        {{"event"}, {.operations = {left(), of(3, comes())}, .stops = {{3, 6, 7}}}},
+        {{}, {{left(), at(start_of_time, comes())}}},
+        {{"event"}, {{left(), at(start_of_time - 1ns, comes())}}},
+        {{"event"}, {.operations = {of(3, comes().in(0))}, .stops = {stop}}},
+        // It is one of the cases.
+        {{"selection"}, {.operations = {won(), rival, of(3, comes())}, .stops = {stop}}},
+        {{"not_selected"}, {{left(), of(3, event(2, 5)).fails(not_selected)}}},
+        {{}, {{won(), rival, of(3, event(2, 5)).fails(not_selected)}}},
+        // A partner may come before it, but not the end of a wait.
+        {{},
+         {.operations = {op(7, 3, 6).in(1).gets(8), rival, of(3, event(4, 5)).fails(not_selected)},
+          .stops = {stop}}},
+        {{"event"},
+         {.operations = {expired, of(3, event(4, 5)).fails(timed_out)}, .stops = {stop}}},
+        {{}, {.operations = {expired, of(3, event(4, 5)).fails(timed_out)}, .stops = {{3, 1, 8}}}},
+        {{}, {.operations = {late, of(3, event(4, 5)).fails(timed_out)}, .stops = {stop}}},
+        // It has no item and no partner.
+        {{"R5 returned"}, {{won(), rival, of(3, event(2, 5)).ends(fate::failed, not_selected, 4)}}},
+        {{"R1 mutual"},
+         {.operations = {left(), of(3, comes()), op(8, 1, 9).gets(9)}, .stops = {stop}}},
+        {{}, {.operations = {idle, of(3, event(2, never))}, .at_rest = true}},
+        {{"at rest"},
+         {.operations = {idle, of(3, event(2, never))}, .stops = {stop}, .at_rest = true}},
+        {{"at rest"},
+         {.operations = {idle, event(2, never).waits_until(start_of_time)},
+          .at_rest = true,
+          .clock = start_of_time}},
+    };
+    for (std::size_t i = 0; const row& each : rows) {
+        EXPECT_EQ(rules_in(verdict(each.m)), each.rule) << "row " << i++;
+    }
+}
+
 TEST(HistoryRules, LetALatePartyTimeOutAlthoughAPartnerWaits) {
     made m{{op(7, 1, never).parked_at(2), op(8, 3, 5).fails(timed_out).waits_until({})}};
     m.operations[0].parked_until = 6;

@@ -9,6 +9,7 @@
 #include <tryst/synchronous_channel.hpp>
 #include <tryst/when_all.hpp>
 
+#include "support/bare_coroutine.hpp"
 #include "support/joined_coroutine.hpp"
 #include "support/manual_clock.hpp"
 #include "support/works.hpp"
@@ -261,6 +262,31 @@ TEST_F(WhenAny, MayBeNested) {
     loop->run_until_idle();
     loop.advance(10ns);
     EXPECT_EQ(done, 1);
+}
+
+TEST_F(WhenAny, MayBeDestroyedWhenOneHasEnded) {
+    run_loop plain;
+    synchronous_channel<std::unique_ptr<int>> open;
+    synchronous_channel<std::unique_ptr<int>> other;
+    const auto waits = [&]() -> bare_coroutine {
+        const auto first = [&](auto stop) { return open.receive(stop); };
+        const auto second = [&](auto stop) { return other.receive(stop); };
+        auto got = co_await when_any(first, second);
+        ADD_FAILURE() << got.index();
+    };
+    const auto destroys = [&]() -> task<> {
+        bare_coroutine met = waits();
+        EXPECT_TRUE(other.try_send(std::make_unique<int>(1)));
+        co_await plain.schedule(); // the second has the item; the first is being stopped
+        met.destroy();
+        other.close();
+        bare_coroutine ends_at_once = waits();
+        ends_at_once.destroy();
+        ++done;
+    };
+    plain.run(destroys());
+    EXPECT_EQ(done, 1);
+    EXPECT_EQ(open.try_send(nullptr).error(), exchange_errc::no_partner);
 }
 
 TEST_F(WhenAny, RacesWithAnOuterStopWithAndWithoutAnExecutor) {
