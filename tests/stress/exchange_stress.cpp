@@ -122,6 +122,7 @@ struct meeting {
     // Of all scenes.
     static inline std::atomic<long> selections_begun{0};
     static inline std::atomic<long> cases_begun{0};
+    static inline std::atomic<long> events{0}; ///< That took place.
 };
 
 enum class role : std::uint8_t { swaps, red, blue, sends, receives };
@@ -168,6 +169,27 @@ struct place {
     }
 
     tracked item() const { return {s->items, id}; }
+};
+
+/// A case that takes no part.
+template <class Place>
+struct absent_case {
+    Place place;
+
+    history::call call() const { return {.given = place.id, .channel = nowhere}; }
+    auto operation() const { return case_if(false, place.operation()); }
+
+private:
+    static constexpr history::channel_id nowhere = 5;
+};
+
+/// An event as a case.
+template <class Make>
+struct event_case {
+    history::call known;
+    Make operation;
+
+    history::call call() const { return known; }
 };
 
 /// Chooses and records what one participant does.
@@ -223,9 +245,10 @@ public:
             case 4:
                 return several(exchanger_at(1), exchanger_at(0));
             case 5:
-                return several(some<red>(), some<receives>());
+                return several(some<red>(), some<receives>(), some_time());
             case 6:
-                return several(some<sends>(), some<swaps>(), some<blue>());
+                return several(some<sends>(), absent_case{exchanger_at(0)}, some<blue>(),
+                               some_stop());
             case 7:
                 return several(some<receives>(), some<swaps>(), some<red>());
             case 8:
@@ -264,11 +287,28 @@ private:
         }
     }
 
+    auto some_time() {
+        const auto patience = random_.patience();
+        return event_case{{.given = next_++,
+                           .deadline = steady::now() + patience,
+                           .relative = true,
+                           .way = history::way::comes},
+                          [patience] { return sleep_for(patience); }};
+    }
+
+    auto some_stop() {
+        const stop_button::wire wire = s_->button.current();
+        return event_case{{.given = next_++, .stop = wire.source, .way = history::way::comes},
+                          [token = wire.token] { return stopped(token); }};
+    }
+
     void begin_one(history::call call, history::stamp place_since = history::never) {
-        call.stop = common_.stop;
-        call.deadline = common_.deadline;
-        call.relative = common_.relative;
-        call.way = common_.way;
+        if (call.way != history::way::comes) {
+            call.stop = common_.stop;
+            call.deadline = common_.deadline;
+            call.relative = common_.relative;
+            call.way = common_.way;
+        }
         call.selection = common_.selection;
         call.place_since = place_since;
         entries_.push_back(log_->begin(call));
@@ -288,10 +328,15 @@ private:
         s_->cases_begun.fetch_add(static_cast<long>(entries_.size()), std::memory_order_relaxed);
     }
 
+    template <class Result>
+    static constexpr bool is_event = std::is_same_v<Result, exchange_result<void, void>>;
+
     template <class... Results>
     void end_all(const select_result<Results...>& got) {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             (entries_[I].returned(got.template get<I>()), ...);
+            const bool came = ((I == got.index() && is_event<Results>) || ...);
+            s_->events.fetch_add(came ? 1 : 0, std::memory_order_relaxed);
         }(std::index_sequence_for<Results...>());
     }
 
@@ -593,7 +638,7 @@ TYPED_TEST_SUITE(ExchangeStress, venues, venue_names);
 TYPED_TEST(ExchangeStress, ConservesEveryItemHoweverTheWaitsEnd) {
     using scene_type = meeting<TypeParam>;
     forget_steps();
-    scene_type::selections_begun = scene_type::cases_begun = 0;
+    scene_type::selections_begun = scene_type::cases_begun = scene_type::events = 0;
     tally all;
     const stress_time time;
     const auto some_are_missing = [&] {
@@ -615,6 +660,7 @@ TYPED_TEST(ExchangeStress, ConservesEveryItemHoweverTheWaitsEnd) {
     }
     if constexpr (TypeParam::choices == choice::selections) {
         EXPECT_GT(all.not_selected, 0U);
+        EXPECT_GT(scene_type::events, 0);
         // Each case waits in one list, where it is claimed at most once: so there is no livelock in
         // which parties hand a case back and claim it again. And each selection is decided once.
         EXPECT_LE(count_of(step::stale_claim), scene_type::cases_begun);

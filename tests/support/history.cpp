@@ -68,7 +68,7 @@ std::size_t history::count(Property has) const noexcept {
 }
 
 std::size_t history::exchanged() const noexcept {
-    return count([](const record& r) { return r.fate == fate::exchanged; });
+    return count([](const record& r) { return r.fate == fate::exchanged && r.way != way::comes; });
 }
 
 std::size_t history::failed(exchange_errc why) const noexcept {
