@@ -6,6 +6,7 @@
 #pragma once
 
 #include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/location.hpp>
 #include <tryst/detail/run/wrong_coroutine.hpp>
 
 #include <cassert>
@@ -444,8 +445,10 @@ public:
 
     /// For `co_await`: posts the coroutine.
     template <class Promise>
-    void await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+    void await_suspend(std::coroutine_handle<Promise> coroutine,
+                       detail::location where = detail::location::current()) noexcept {
         coroutine_ = coroutine;
+        where_.set(where);
         if constexpr (has_executor<Promise> &&
                       requires { coroutine.promise().set_executor(executor_); }) {
             coroutine.promise().set_executor(executor_);
@@ -463,6 +466,7 @@ public:
 private:
     executor_ref executor_;
     std::coroutine_handle<> coroutine_;
+    detail::location_slot where_; // directly behind `coroutine_`, for debuggers
 };
 
 inline auto executor_ref::schedule() const noexcept {

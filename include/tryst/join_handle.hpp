@@ -168,8 +168,10 @@ private:
 
         bool await_ready() const noexcept { return false; }
         template <class Promise>
-        [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-            waiting_.set(coroutine);
+        [[gnu::noinline]] bool
+        await_suspend(std::coroutine_handle<Promise> coroutine,
+                      detail::location where = detail::location::current()) noexcept {
+            waiting_.set(coroutine, where);
             suspended_ = true; // before the frame may be resumed
             if (state_->await(waiting_)) {
                 return true;

@@ -54,8 +54,9 @@ public:
 
     /// Not inlined (see `handshake::suspend`).
     template <class Promise>
-    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-        sleeper_.set(coroutine);
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine,
+                                         location where = location::current()) noexcept {
+        sleeper_.set(coroutine, where);
         if (base::has_no_time(sleeper_.executor())) {
             expired_ = true;
             return false;

@@ -56,6 +56,8 @@ public:
         return awaiter.resume(self);
     }
 
+    const continuation* awaiter() const noexcept { return awaiter_; }
+
 private:
     continuation* awaiter_ = nullptr;
     handshake handshake_;
@@ -74,6 +76,9 @@ public:
         void await_resume() const noexcept {}
     };
     completion final_suspend() noexcept { return {}; }
+
+    /// What awaits the task, with the place where it does; null if the task has not started.
+    const continuation* awaiter() const noexcept { return awaited_work::awaiter(); }
 
     /// The executor of the task, on which the operations that it awaits resume it. It is the
     /// awaiter's executor until the task is scheduled elsewhere.
@@ -209,6 +214,9 @@ public:
     /// Runs the task to its end, but leaves its value or exception in it, for `take`.
     auto when_ready() noexcept { return ready_awaiter(checked()); }
 
+    /// As above, for a library that awaits the task for a call at `where`.
+    auto when_ready(detail::location where) noexcept { return located_awaiter(checked(), where); }
+
     /// Returns the task's value. Precondition: `when_ready` was awaited. @throws what the task
     /// threw.
     T take() { return coroutine_.promise().take(); }
@@ -222,8 +230,9 @@ private:
 
         bool await_ready() const noexcept { return false; }
         template <class Promise>
-        bool await_suspend(std::coroutine_handle<Promise> awaiting) noexcept {
-            awaiter_.set(awaiting);
+        bool await_suspend(std::coroutine_handle<Promise> awaiting,
+                           detail::location where = detail::location::current()) noexcept {
+            awaiter_.set(awaiting, where);
             return task_.promise().start(task_, awaiter_);
         }
         void await_resume() const noexcept {}
@@ -233,6 +242,18 @@ private:
 
     private:
         detail::continuation awaiter_;
+    };
+
+    struct [[nodiscard]] located_awaiter : ready_awaiter {
+        located_awaiter(std::coroutine_handle<promise_type> work, detail::location from) noexcept
+            : ready_awaiter(work), where(from) {}
+
+        template <class Promise>
+        bool await_suspend(std::coroutine_handle<Promise> awaiting) noexcept {
+            return ready_awaiter::await_suspend(awaiting, where);
+        }
+
+        detail::location where;
     };
 
     std::coroutine_handle<promise_type> checked() const noexcept {

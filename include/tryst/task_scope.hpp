@@ -87,16 +87,18 @@ public:
     /// Starts `work`, a task or another awaitable without a result, which the scope owns until it
     /// finishes. Never runs any of it before returning. An exception that leaves `work` calls
     /// `std::terminate`; to handle it, use `spawn_future`.
+    /// @param where  the call, for debuggers.
     /// @returns false if the scope is closed. Then `work` is destroyed unstarted.
     /// @throws std::bad_alloc; then `work` is destroyed unstarted.
     /// @allocation one coroutine frame, and another if `work` is not a task.
     template <detail::awaitable Work>
-    bool spawn(Work work) {
+    bool spawn(Work work, detail::location where = detail::location::current()) {
         check_executor();
         if (closed_) {
             return false;
         }
         auto& made = roots::own(*this, detail::as_spawned(std::move(work))).release();
+        made.spawned_at.set(where);
         made.run = [](executor_node* node) noexcept {
             node->run = nullptr;
             roots::coroutine(static_cast<detail::spawned_task&>(*node)).resume();
@@ -110,8 +112,10 @@ public:
     /// @returns the handle. If the scope is closed, awaiting it throws as for destroyed work.
     /// @throws std::bad_alloc.
     template <detail::awaitable Work>
-    join_handle<detail::awaited<Work>> spawn_future(Work work) {
-        return detail::spawn_joined(std::move(work), [this](task<> run) { spawn(std::move(run)); });
+    join_handle<detail::awaited<Work>>
+    spawn_future(Work work, detail::location where = detail::location::current()) {
+        return detail::spawn_joined(std::move(work),
+                                    [&](task<> run) { spawn(std::move(run), where); });
     }
 
     /// Makes every later `spawn` fail. The work that has been spawned goes on.
@@ -163,11 +167,13 @@ private:
 
         bool await_ready() const noexcept { return scope_.empty(); }
         template <class Promise>
-        void await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+        void await_suspend(std::coroutine_handle<Promise> coroutine,
+                           detail::location where = detail::location::current()) noexcept {
             assert(tryst::executor_of(coroutine) == scope_.executor_ &&
                    "tryst: join a task_scope on its own executor");
             assert(scope_.joiner_ == nullptr && "tryst: a task_scope is being joined already");
             coroutine_ = coroutine;
+            where_.set(where);
             scope_.joiner_ = this;
             run = [](executor_node* node) noexcept {
                 auto& self = *static_cast<join_operation*>(node);
@@ -190,6 +196,7 @@ private:
     private:
         task_scope& scope_;
         std::coroutine_handle<> coroutine_;
+        detail::location_slot where_; // directly behind `coroutine_`, for debuggers
         bool queued_ = false;
     };
 

@@ -283,6 +283,7 @@ private:
 
     /// Not inlined (see `operation::start`).
     [[gnu::noinline]] bool offer() noexcept {
+        inside().set_location({});
         return inside().template start<ended>(given_.group.executor(), this);
     }
     static void ended(executor_node* node) noexcept {

@@ -103,16 +103,19 @@ using outcome_of = task_outcome<typename decltype(detail::task_of(std::declval<W
                                                                   std::stop_token()))::value_type>;
 
 template <class Handler, class Work>
-auto drive_task(task_initiation<Handler>& /*from*/, Work work, std::stop_token stop) ->
+auto drive_task(task_initiation<Handler>& /*from*/, Work work, std::stop_token stop,
+                tryst::detail::location where) ->
     typename task_driver<Handler, outcome_of<Work>>::coroutine {
     // A parameter would outlive the promise, which is the task's executor.
     auto own = detail::task_of(work, std::move(stop));
-    co_await own.when_ready();
+    co_await own.when_ready(where);
     co_return own.take();
 }
 
 /// Starts the driver. The stop token of `Work` follows the handler's cancellation slot.
 struct initiate_task {
+    tryst::detail::location where; ///< The call of `async_wait`, or of what calls it.
+
     template <class Handler, class Work>
     void operator()(Handler&& handler, Work work) const {
         std::decay_t<Handler> own(std::forward<Handler>(handler));
@@ -122,7 +125,8 @@ struct initiate_task {
                 from.stop = std::stop_source();
             }
         }
-        detail::drive_task(from, std::move(work), from.stop.get_token()).promise.start_later();
+        detail::drive_task(from, std::move(work), from.stop.get_token(), where)
+            .promise.start_later();
     }
 };
 
@@ -135,6 +139,7 @@ struct initiate_task {
 ///   or `select_from` returns, with its limits. It is taken over: its items and its limits move
 ///   into the asynchronous operation. With a lazy token, such as `deferred` or `use_awaitable`, it
 ///   begins when that token initiates it.
+/// @param where  the call, for debuggers.
 /// @param token  any completion token for `void(R)`, where `R` is what the operation returns in a
 ///   coroutine, such as an `exchange_result` or a `select_result`. There is no error code, because
 ///   tokens such as `use_awaitable` and `use_future` would throw it, and drop the item that a
@@ -173,9 +178,11 @@ struct initiate_task {
 ///              offer, `std::terminate` is called.
 template <detail::awaitable_operation Operation, class Token>
     requires(!std::is_lvalue_reference_v<Operation>)
-decltype(auto) async_wait(Operation&& operation, Token&& token) {
+decltype(auto) async_wait(Operation&& operation, Token&& token,
+                          tryst::detail::location where = tryst::detail::location::current()) {
     using core = detail::core_of<Operation>;
-    tryst::detail::taken_operation<core> taken(tryst::detail::operation_access::of(operation));
+    tryst::detail::taken_operation<core> taken(tryst::detail::operation_access::of(operation),
+                                               where);
     using form = detail::awaitable_token<std::decay_t<Token>>;
     if constexpr (form::makes_awaitable) {
         return detail::await_operation<typename form::template value<typename core::result>,
@@ -203,12 +210,13 @@ decltype(auto) async_wait(Operation&& operation, Token&& token) {
 /// @allocation  one frame, from the handler's associated allocator, freed before the handler is
 ///              called.
 template <class T, class Token>
-decltype(auto) async_wait(task<T> work, Token&& token) {
+decltype(auto) async_wait(task<T> work, Token&& token,
+                          tryst::detail::location where = tryst::detail::location::current()) {
     static_assert(
         std::is_void_v<T> || std::is_default_constructible_v<T>,
         "tryst::asio::async_wait: T must be default constructible, as for asio::co_spawn");
     return detail::initiate<typename detail::outcome_of<task<T>>::signature, Token>(
-        detail::initiate_task(), token, std::move(work));
+        detail::initiate_task{where}, token, std::move(work));
 }
 
 /// Runs the task that `work(stop)` returns, as the overload for a task does.
@@ -217,9 +225,10 @@ decltype(auto) async_wait(task<T> work, Token&& token) {
 ///              `std::stop_token` that `work` received, on the handler's executor.
 /// @allocation  as for a task, and a stop state if the cancellation slot is connected.
 template <detail::stoppable_work Work, class Token>
-decltype(auto) async_wait(Work work, Token&& token) {
+decltype(auto) async_wait(Work work, Token&& token,
+                          tryst::detail::location where = tryst::detail::location::current()) {
     return detail::initiate<typename detail::outcome_of<Work>::signature, Token>(
-        detail::initiate_task(), token, std::move(work));
+        detail::initiate_task{where}, token, std::move(work));
 }
 
 /// @cond

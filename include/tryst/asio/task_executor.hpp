@@ -55,14 +55,15 @@ public:
     /// @throws std::bad_alloc, if there is no memory for one coroutine frame, or two if `work` is
     ///         not a task. Then `work` is destroyed unstarted.
     template <tryst::detail::awaitable Work>
-    void spawn(Work work) {
-        core_->spawn(std::move(work));
+    void spawn(Work work, tryst::detail::location where = tryst::detail::location::current()) {
+        core_->spawn(std::move(work), where);
     }
 
     /// As `spawn`, for work with a result or an exception, which its handle passes on.
     template <tryst::detail::awaitable Work>
-    join_handle<tryst::detail::awaited<Work>> spawn_future(Work work) {
-        return core_->spawn_future(std::move(work));
+    join_handle<tryst::detail::awaited<Work>>
+    spawn_future(Work work, tryst::detail::location where = tryst::detail::location::current()) {
+        return core_->spawn_future(std::move(work), where);
     }
 
     /// Returns a reference to this executor, which must outlive every use of it.

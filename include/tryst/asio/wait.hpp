@@ -19,6 +19,7 @@ TRYST_ASIO_BEGIN
 /// the operation over, and has a frame for it.
 ///
 /// @tparam Executor  the executor type of the `net::awaitable`.
+/// @param where the call, for debuggers.
 /// @returns     the operation's result. An exchange that fails thus hands the item back.
 /// @throws      whatever the operation throws. If there is no memory to begin the wait,
 ///              `std::terminate` is called, because Asio's awaitables initiate operations in a
@@ -33,10 +34,12 @@ TRYST_ASIO_BEGIN
 /// @allocation  none.
 template <class Executor = net::any_io_executor, detail::awaitable_operation Operation>
     requires(!std::is_lvalue_reference_v<Operation>)
-[[nodiscard]] auto wait(Operation&& operation) {
+[[nodiscard]] auto wait(Operation&& operation,
+                        tryst::detail::location where = tryst::detail::location::current()) {
     using core = detail::core_of<Operation>;
-    return detail::suspended_exchange<Executor, typename core::result, core>(
-        tryst::detail::operation_access::of(operation));
+    core& inside = tryst::detail::operation_access::of(operation);
+    inside.set_location(where);
+    return detail::suspended_exchange<Executor, typename core::result, core>(inside);
 }
 
 /// @cond

@@ -91,8 +91,10 @@ public:
 
     /// Connects and starts the sender. Not inlined (see `handshake::suspend`).
     template <class Promise>
-    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-        awaiter_.set(coroutine);
+    [[gnu::noinline]] bool
+    await_suspend(std::coroutine_handle<Promise> coroutine,
+                  tryst::detail::location where = tryst::detail::location::current()) noexcept {
+        awaiter_.set(coroutine, where);
         assert(awaiter_.executor() &&
                "tryst: a coroutine that awaits a sender needs an executor, such as a run_loop");
         try {

@@ -74,6 +74,7 @@ detached run(task<T> work, std::shared_ptr<task_end<T>> end) {
 /// thread. A plain thread waits as its own main fiber. Precondition: the thread is not running a
 /// tryst loop, whose work it would block.
 ///
+/// @param where the call, for debuggers.
 /// @returns     the result that `co_await` would return: `exchange_result<T>` with the partner's
 ///              item, or with an error and the caller's own item.
 /// @throws      nothing.
@@ -94,23 +95,29 @@ detached run(task<T> work, std::shared_ptr<task_end<T>> end) {
 ///              here or wakes a suspended fiber for the first time, even a plain thread or a loop.
 template <class Operation>
     requires detail::waitable<Operation>
-[[gnu::noinline]] auto wait(Operation&& operation) noexcept {
+[[gnu::noinline]] auto
+wait(Operation&& operation,
+     tryst::detail::location where = tryst::detail::location::current()) noexcept {
     detail::wait_strategy mine;
-    return tryst::detail::blocking_wait(tryst::detail::operation_access::of(operation), mine);
+    auto& core = tryst::detail::operation_access::of(operation);
+    core.set_location(where);
+    return tryst::detail::blocking_wait(core, mine);
 }
 
 /// Runs a task in the calling fiber, for example an operation of a remote exchanger, and waits for
 /// its end. The task has no executor: its coroutines resume inline in the party that completes what
 /// they wait for, or on the timer thread.
+/// @param where the call, for debuggers.
 /// @returns     the task's result.
 /// @throws      what the task throws, and std::bad_alloc.
 /// @resumes     as above. The fiber is suspended until the task has ended.
 /// @allocation  a coroutine frame, and what the fiber shares with it.
 template <class T>
-[[gnu::noinline]] T wait(task<T> work) {
+[[gnu::noinline]] T wait(task<T> work,
+                         tryst::detail::location where = tryst::detail::location::current()) {
     const auto end = std::make_shared<detail::task_end<T>>();
     detail::run(std::move(work), end);
-    std::ignore = fiber::wait(end->closed_at_the_end.exchange({}));
+    std::ignore = fiber::wait(end->closed_at_the_end.exchange({}), where);
     if (end->problem) {
         std::rethrow_exception(end->problem);
     }

@@ -108,12 +108,14 @@ private:
 
         bool await_ready() noexcept { return work_.await_ready(); }
         template <class Promise>
-        auto await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+        auto
+        await_suspend(std::coroutine_handle<Promise> coroutine,
+                      tryst::detail::location where = tryst::detail::location::current()) noexcept {
             waits_ = true;
             if (beyond_.arriving.enter()) {
                 beyond_.schedule_turn();
             }
-            return work_.await_suspend(coroutine);
+            return work_.await_suspend(coroutine, where);
         }
         auto await_resume() noexcept {
             leave();

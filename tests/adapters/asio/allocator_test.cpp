@@ -116,7 +116,7 @@ TEST(WaitMemory, IsAsLittleAsThePageSays) {
     using handler = net::executor_binder<void (*)(core::result), executor>;
     if (sizeof(void*) == 8) {
         EXPECT_LE(sizeof(core::result), 24U);
-        EXPECT_LE(sizeof(core), 72U);
+        EXPECT_LE(sizeof(core), 80U);
         EXPECT_LE(sizeof(detail::registered_executor), 80U);
         EXPECT_LE(sizeof(detail::operation_state<handler, core>), 300U);
     }

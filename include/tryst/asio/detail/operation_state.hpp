@@ -59,7 +59,9 @@ private:
 
     operation_state(Handler& handler, tryst::detail::taken_operation<Core>& operation)
         : queue_(detail::executor_for(handler)), handler_(std::move(handler)),
-          core_(operation.make()) {}
+          core_(operation.make()) {
+        core_.set_location(operation.taken_at);
+    }
     friend deleter;
 
     ~operation_state() = default;

@@ -149,6 +149,7 @@ private:
 template <class Value, class Executor, class Core>
 net::awaitable<Value, Executor> await_operation(tryst::detail::taken_operation<Core> operation) {
     Core core = operation.make();
+    core.set_location(operation.taken_at);
     co_return co_await suspended_exchange<Executor, Value, Core>(core);
 }
 

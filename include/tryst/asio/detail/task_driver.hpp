@@ -104,7 +104,7 @@ public:
     // Not a template: if g++ 12 does not inline a template here, it warns of mismatched new and
     // delete.
     static void* operator new(std::size_t size, task_initiation<Handler>& from, anything /*work*/,
-                              anything /*stop*/) {
+                              anything /*stop*/, anything /*where*/) {
         return memory::allocate(size, from.handler);
     }
     static void operator delete(void* frame, std::size_t size) noexcept {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tryst/detail/meet/blocking_wait.hpp>
+#include <tryst/detail/platform/location.hpp>
 #include <tryst/detail/run/thread_wait_strategy.hpp>
 #include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/detail/run/wrong_coroutine.hpp>
@@ -32,7 +33,9 @@ public:
 
     /// For `co_await`: makes the offer. Not inlined (see `operation::start`).
     template <class Promise>
-    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine,
+                                         location where = location::current()) noexcept {
+        core::set_location(where);
         return core::template start<resume<running_task::tracks<Promise>>>(
             tryst::executor_of(coroutine), coroutine.address());
     }
@@ -41,7 +44,8 @@ public:
     typename core::result await_resume() noexcept { return core::take_result(); }
 
     /// Blocks the calling thread: spins for a moment, then sleeps. `sync_wait` calls this.
-    typename core::result wait() noexcept {
+    typename core::result wait(location where = location::current()) noexcept {
+        core::set_location(where);
         thread_wait_strategy strategy;
         return detail::blocking_wait(static_cast<core&>(*this), strategy);
     }

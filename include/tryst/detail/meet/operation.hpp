@@ -101,6 +101,7 @@ public:
     using base::abandon;
     using base::request_cancel;
     using base::run_node;
+    using base::set_location;
     using base::start;
 
     /// Detaches the operation from its stop and its timer. Precondition: it is complete, not
@@ -180,6 +181,7 @@ public:
 private:
     typename Side::waiter& mine() noexcept { return *this; }
     waiter& wait_node() noexcept { return *this; }
+    void locate(location where) noexcept { this->waits_at.set(where); }
     stage& wait_stage() noexcept { return this->at; }
     executor_ref wait_executor() noexcept { return this->executor; }
     static operation& from(executor_node* node) noexcept { return *static_cast<operation*>(node); }

@@ -7,6 +7,7 @@
 
 #include <tryst/detail/meet/wait_limits.hpp>
 #include <tryst/detail/meet/waiter.hpp>
+#include <tryst/detail/platform/location.hpp>
 #include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/executor.hpp>
 
@@ -23,7 +24,8 @@ using completion = void (*)(executor_node*) noexcept;
 ///     `after_turn<Done>`, the function of its node, `try_match()`, `finish()`, `abandon_wait()`;
 ///   - `try_once(outcome)`, which polls all partners, and ends the wait if there is none;
 ///     `complete_own(outcome)`, which ends it; and `sees_close()`;
-///   - `wait_node()`, the waiter that is posted for it; and what `wait_limits` needs.
+///   - `wait_node()`, the waiter that is posted for it; `locate(location)`, which stores that in
+///     its waiters; and what `wait_limits` needs.
 template <class Derived, class Limits>
 class pending : public wait_limits<Derived, Limits> {
     using base = wait_limits<Derived, Limits>;
@@ -50,6 +52,9 @@ public:
         turn_budget::spend();
         return false;
     }
+
+    /// Records where the party waits. Call before the start.
+    void set_location(location where) noexcept { base::derived().locate(where); }
 
     /// Takes the offer back if the wait is pending. The completion function is then never called.
     /// Call on its executor.

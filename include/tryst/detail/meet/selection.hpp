@@ -116,6 +116,7 @@ public:
     using base::prepare_start;
     using base::request_cancel;
     using base::run_node;
+    using base::set_location;
     using base::start;
 
     /// Ends the use of the limits and of the exchangers. Precondition: complete, not started, or
@@ -169,6 +170,10 @@ private:
     }
 
     waiter& wait_node() noexcept { return cases_.first(); }
+    void locate(location where) noexcept {
+        where_.set(where);
+        cases_.for_each([where](waiter& each) { each.waits_at.set(where); });
+    }
     stage& wait_stage() noexcept { return at_; }
     executor_ref wait_executor() noexcept { return cases_.first().executor; }
 
@@ -296,6 +301,7 @@ private:
 
     Cases cases_;
     void* client_ = nullptr;
+    location_slot where_; // directly behind `client_`, for debuggers
     poll_order order_;
     stage at_ = stage::created;
 };

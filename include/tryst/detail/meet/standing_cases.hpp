@@ -477,6 +477,7 @@ public:
     using base::prepare_start;
     using base::request_cancel;
     using base::run_node;
+    using base::set_location;
     using base::start;
     using base::take_token;
     using base::time_given;
@@ -517,6 +518,10 @@ private:
 
     standing_word& word() const noexcept { return cases_->word(); }
     waiter& wait_node() noexcept { return word().node; }
+    void locate(location where) noexcept {
+        where_.set(where);
+        wait_node().waits_at.set(where);
+    }
     stage& wait_stage() noexcept { return at_; }
     executor_ref wait_executor() noexcept { return word().node.executor; }
     static constexpr bool has_events = false;
@@ -567,6 +572,7 @@ private:
 
     Cases* cases_;
     void* client_ = nullptr;
+    location_slot where_; // directly behind `client_`, for debuggers
     outcome lost_ = outcome::pending; ///< Why the round did not begin.
     stage at_ = stage::created;
     bool in_round_ = false;

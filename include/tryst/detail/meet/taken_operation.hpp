@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tryst/detail/meet/wait_limits.hpp>
+#include <tryst/detail/platform/location.hpp>
 
 #include <type_traits>
 #include <utility>
@@ -25,8 +26,12 @@ public:
     using core = Core;
     using token_type = std::conditional_t<limits::stoppable, typename limits::token, no_token>;
 
-    explicit taken_operation(Core& from) noexcept
-        : proposal_(from.take_proposal()), time_(from.time_given()), token_(take_token(from)) {}
+    explicit taken_operation(Core& from, location where = {}) noexcept
+        : taken_at(where), proposal_(from.take_proposal()), time_(from.time_given()),
+          token_(take_token(from)) {}
+
+    /// Where the party calls the function that takes the operation.
+    location taken_at;
 
     /// The operation's own stop token, moved out.
     token_type&& token() noexcept { return std::move(token_); }

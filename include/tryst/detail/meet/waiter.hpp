@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tryst/detail/meet/signal.hpp>
+#include <tryst/detail/platform/location.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/result.hpp>
 
@@ -71,6 +72,7 @@ struct waiter : executor_node {
     std::uint32_t place = 0;
     /// The client of its operation, the `commitment` of its selection, or its `case_node`.
     void* owner = nullptr;
+    location_slot waits_at; ///< Where its party waits; set before `at`. Directly behind `owner`.
 };
 
 /// Whether `q` is one of several cases: then its claimer must decide for it first (I41).

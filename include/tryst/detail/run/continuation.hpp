@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/location.hpp>
 #include <tryst/executor.hpp>
 
 #include <coroutine>
@@ -74,14 +75,19 @@ public:
         }
     }
 
-    /// Remembers a coroutine that is about to suspend.
+    /// Remembers a coroutine that is about to suspend, and where.
     template <class Promise>
-    void set(std::coroutine_handle<Promise> coroutine) noexcept {
+    void set(std::coroutine_handle<Promise> coroutine, location where) noexcept {
         coroutine_ = coroutine;
+        where_.set(where);
         executor_ = tryst::executor_of(coroutine);
         // Set here, because `retract` may look for the node before another thread has posted it.
         run = resume_posted<running_task::tracks<Promise>>;
     }
+
+    /// The coroutine, and where it is suspended.
+    std::coroutine_handle<> coroutine() const noexcept { return coroutine_; }
+    location where() const noexcept { return where_.get(); }
 
     /// Whether the coroutine is a task.
     bool is_task() const noexcept { return run == resume_posted<true>; }
@@ -135,6 +141,7 @@ private:
     }
 
     std::coroutine_handle<> coroutine_;
+    location_slot where_; // directly behind `coroutine_`, for debuggers
     executor_ref executor_;
     bool queued_ = false;
 };

@@ -53,17 +53,18 @@ public:
     /// tasks run meanwhile; those that have not finished stay on the loop, for the next run. If
     /// `work` moves to another loop, this returns only if that loop runs. A `stop` does not end
     /// this call, but the next `run()`. Precondition: the loop is not running.
+    /// @param where  the call, for debuggers.
     /// @returns the result of `work`.  @throws what `work` throws, std::bad_alloc, and what `run()`
     ///   throws; then `work` has not started.
     /// @cancellation none of its own: give a stop token to the operations that `work` awaits.
     /// @sync everything that `work` did happens-before the return.  @allocation two coroutine
     ///   frames, and a third if `work` is not a task.
     template <awaitable Work>
-    awaited<Work> run(Work&& work) {
+    awaited<Work> run(Work&& work, location where = location::current()) {
         self().claim();
         task<awaited<Work>> own = detail::as_local_task(std::forward<Work>(work));
         bool ended = false;
-        this->spawn(detail::finish(own, ended));
+        this->spawn(detail::finish(own, ended), where);
         self().run_to(ended);
         return own.take();
     }

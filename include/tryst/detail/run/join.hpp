@@ -72,8 +72,9 @@ struct join_all {
 
     bool await_ready() const noexcept { return false; }
     template <class Promise>
-    bool await_suspend(std::coroutine_handle<Promise> awaiting) noexcept {
-        group.awaiter.set(awaiting);
+    bool await_suspend(std::coroutine_handle<Promise> awaiting,
+                       location where = location::current()) noexcept {
+        group.awaiter.set(awaiting, where);
         start();
         return !group.arrive();
     }

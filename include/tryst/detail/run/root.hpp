@@ -4,6 +4,7 @@
 /// Standard library only.
 #pragma once
 
+#include <tryst/detail/platform/location.hpp>
 #include <tryst/detail/run/linked_list.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/task.hpp>
@@ -14,8 +15,11 @@
 
 namespace tryst::detail {
 
-/// A spawned task: a node that starts it, and its place in the list of its owner.
-struct spawned_task : executor_node, list_links<spawned_task> {};
+/// A spawned task: a node that starts it, its place in the list of its owner, and the call that
+/// spawned it.
+struct spawned_task : executor_node, list_links<spawned_task> {
+    location_slot spawned_at;
+};
 
 /// A coroutine that awaits work for its `Owner`, the first argument of the coroutine. `Owner` has
 /// - `executor_ref executor()`, where the work runs;

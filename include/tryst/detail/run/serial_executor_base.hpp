@@ -30,19 +30,21 @@ public:
     /// until it finishes. Never runs any of it before returning. The executor does not report its
     /// end; for that, use `spawn_future`, a `task_scope` or `when_all`. An exception that leaves
     /// `work` calls `std::terminate`, as for a thread. Call from any thread.
+    /// @param where  the call, for debuggers.
     /// @throws std::bad_alloc if there is no memory for one coroutine frame, or two if `work` is
     ///   not a task. Then `work` is destroyed unstarted.
     template <awaitable Work>
-    void spawn(Work work) {
+    void spawn(Work work, location where = location::current()) {
         assert(detail::shares_variables(executor()) &&
                "tryst: a plugin uses its program's loop: see docs/packages.md");
-        post(queue_.spawn(detail::as_spawned(std::move(work))));
+        post(queue_.spawn(detail::as_spawned(std::move(work)), where));
     }
 
     /// As `spawn`, for work with a result or an exception, which its handle passes on.
     template <awaitable Work>
-    join_handle<awaited<Work>> spawn_future(Work work) {
-        return detail::spawn_joined(std::move(work), [this](task<> run) { spawn(std::move(run)); });
+    join_handle<awaited<Work>> spawn_future(Work work, location where = location::current()) {
+        return detail::spawn_joined(std::move(work),
+                                    [&](task<> run) { spawn(std::move(run), where); });
     }
 
     /// Queues `node`. Call from any thread. @allocation none.

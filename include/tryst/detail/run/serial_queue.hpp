@@ -85,10 +85,12 @@ public:
         return true;
     }
 
-    /// Makes a coroutine that owns `work`. This queue owns the coroutine once it has started.
+    /// Makes a coroutine that owns `work`, which is spawned at `where`. This queue owns the
+    /// coroutine once it has started.
     /// @returns a node that starts the coroutine; post it on the executor of this queue.
-    executor_node* spawn(task<> work) {
+    executor_node* spawn(task<> work, location where) {
         spawned_task& made = tasks::own(*this, std::move(work)).release();
+        made.spawned_at.set(where);
         made.run = start_;
         return &made;
     }

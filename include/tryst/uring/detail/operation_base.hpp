@@ -147,7 +147,10 @@ public:
     }
 
     template <class Promise>
-    void await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+    void
+    await_suspend(std::coroutine_handle<Promise> coroutine,
+                  tryst::detail::location where = tryst::detail::location::current()) noexcept {
+        where_.set(where);
         resumes_task_ = tryst::detail::running_task::tracks<Promise>;
         begin(coroutine);
     }
@@ -219,6 +222,7 @@ private:
     bool resumes_task_ = false; ///< Whether `coroutine_` is a task.
     std::uint8_t cancel_tries_ = 0; ///< How often the kernel was asked to cancel it.
     std::coroutine_handle<> coroutine_; ///< The coroutine to resume; null once it is resumed.
+    tryst::detail::location_slot where_; ///< Directly behind `coroutine_`, for debuggers.
     limits limits_;
     std::optional<std::stop_callback<post_stop>> stop_callback_;
 };
