@@ -27,7 +27,7 @@ namespace {
 using meeting = tryst::exchanger<int>;
 
 asio::awaitable<void> handler(meeting& at) {
-    auto got = co_await tryst::asio::wait(at.exchange(0));
+    auto got = co_await tryst::asio::wait(at.exchange(0)); // handler
     (void)got;
 }
 
@@ -86,7 +86,7 @@ int main() {
     bool begun = false;
     boost::fibers::fiber fiber([&] {
         begun = true;
-        (void)tryst::fiber::wait(fibers.exchange(0));
+        (void)tryst::fiber::wait(fibers.exchange(0)); // fiber
     });
     io.poll();
     while (!begun) {

@@ -275,8 +275,12 @@ int main() {
     (void)counted.try_exchange(1);
 
     std::stop_source stop;
-    std::thread waits([] { (void)tryst::sync_wait(threads.exchange(0)); });
-    std::thread waits_for_an_hour([] { (void)tryst::sync_wait(patient_threads.exchange(0, 1h)); });
+    std::thread waits([] {
+        (void)tryst::sync_wait(threads.exchange(0)); // thread
+    });
+    std::thread waits_for_an_hour([] {
+        (void)tryst::sync_wait(patient_threads.exchange(0, 1h)); // patient-thread
+    });
     swap_inline(lone);
     for (int i = 0; i != 3; ++i) {
         loop.spawn(swap(counted)); // two of them meet

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 
 import gdb
 
-from . import coroutines, waits
-from .coroutines import Coroutine
+from . import frames, waits
+from .coroutines import Coroutine, location_at
 from .exchangers import contents_of, exchangers_in, waiters_in
 from .executors import Executor, Loop, loop_of
-from .program import MOST_FRAMES, Program, ancestors, attempt
-from .values import Unreadable, at, known_settings, nested, number, required_type, type_name, unwrapped
+from .program import MOST_FRAMES, Program, ancestors
+from .values import Unreadable, at, attempt, known_settings, nested, number, required_type, type_name, type_or_none, unwrapped
 from .waiters import Waiter, alike, deadline_behind, describe_deadline, limits_of, thread_of, waiter_at
 
 
@@ -28,7 +28,7 @@ def party(waiter: Waiter, program: Program) -> list[str]:
     details = [each for each in (limits_of(waiter),) if each]
     selection = waiter.kind == "selecting"
     if of is not None:
-        line = f"coroutine {library_name(of) or of.where()}"
+        line = f"coroutine {library_name(of) or of.name + at_line(waiter)}"
         on = f"on {waiter.executor}" if kind else "without executor"
         details.insert(0, on)
     elif kind == "a thread":
@@ -45,14 +45,20 @@ def party(waiter: Waiter, program: Program) -> list[str]:
         line = f"fiber, wait strategy {waiter.executor.context:#x}"
     else:
         line = f"{kind or 'operation'} {waiter.executor.context:#x}".strip()
+    if of is None and waiter.location is not None:
+        line += f" in {waiter.location.full}"
     lines = [", ".join([line, *details])]
     if selection:
         lines += other_cases(waiter, program)
     elif of is not None:
         for outer in ancestors(of)[1:]:
             if not outer.is_internal:
-                lines.append(f"awaited by {outer.where()}")
+                lines.append(f"awaited by {waits.where(outer)}")
     return lines
+
+
+def at_line(waiter: Waiter) -> str:
+    return f" at {waiter.location}" if waiter.location is not None else ""
 
 
 def case_of_set(waiter: Waiter) -> str:
@@ -81,8 +87,8 @@ def other_cases(waiter: Waiter, program: Program) -> list[str]:
 
 def show_waiters(expression: str) -> None:
     """Prints who waits in the exchangers that an expression names."""
-    value = gdb.parse_and_eval(expression)
-    found = exchangers_in(value)
+    required_type("tryst::detail::waiter")
+    found = exchangers_in(gdb.parse_and_eval(expression))
     program = Program(most_alike=20)
     for each in found:
         known = program.exchangers.get(each.protocol)
@@ -169,13 +175,13 @@ def print_stack(chain: list[Coroutine], end: str, program: Program) -> None:
     waiting: str | None = describe_wait(chain[0], program)
     for of in chain:
         hidden = of.is_internal or of.full_name.startswith("tryst::")
-        text = library_name(of) if hidden else of.where()
+        text = library_name(of) if hidden else waits.where(of)
         if waiting is not None and waiting.startswith(("running", "not started")) and not hidden:
             text = of.name
         if text == "":
             if waiting is None or any(not each.is_internal for each in chain):
                 continue
-            text = of.where()
+            text = waits.where(of)
         suffix = f", {waiting}" if waiting is not None else ""
         print(f"  #{number}  {text}{suffix}")
         waiting = None
@@ -187,6 +193,9 @@ def end_of(root: Coroutine) -> str:
     """What started the outermost coroutine of a stack."""
     executor = attempt(lambda: waits.executor_of(root), None)
     where = f"on {executor}" if executor is not None else "without executor"
+    if "tryst::detail::spawned_task" in root.full_name:
+        place = location_at(root.address + frames.SPAWNED_AT)
+        where += f" at {place}" if place is not None else ""
     if root.full_name.startswith("tryst::detail::root<tryst::task_scope"):
         return f"spawned in a task_scope {where}"
     if root.full_name.startswith("tryst::detail::root<tryst::detail::serial_queue"):
@@ -205,7 +214,9 @@ def show_stacks(expression: str) -> None:
                 only = attempt(lambda: loop_of(unwrapped(each)), None)
         if only is None:
             raise gdb.error(f"{value.type} is not a loop, such as tryst::run_loop")
-    required_type("tryst::detail::waiter")
+    if type_or_none("tryst::detail::waiter") is None:
+        frames.show_stacks()
+        return
     program = Program()
     if only is not None:
         program.loops.setdefault(only.address, only)
@@ -259,7 +270,7 @@ class Reporting(gdb.Command):
     """A command whose mistakes are one line."""
 
     def run(self, show: Callable[[str], None], argument: str) -> None:
-        coroutines.forget()
+        waits.forget()
         try:
             with known_settings():
                 show(argument.strip())

@@ -1,23 +1,69 @@
 # SPDX-License-Identifier: MIT
-"""Pretty-printers for the public types of tryst."""
+"""Pretty-printers for the public types of tryst.
+
+Each is a function from a value to a text, or a generator of a text and then of children: a name and a value."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Iterator
+from inspect import isgenerator
+from itertools import islice
 from typing import Any
 
 import gdb
 import gdb.printing
 
-from . import coroutines, wait_lists
+from . import wait_lists, waits
 from .coroutines import PROMISE_AT, Coroutine, frame_of
 from .executors import ASIO_NAMESPACE, Executor, executor_kind, first_in_inbox, linked, nodes_at
 from .values import (address, at, atomic, is_class, known_settings, member, number, owned, plain, read_word,
                      required_type)
 
 Child = tuple[str, Any]
+
+# The name of each printer in `info pretty-printer`, the pattern of its types, and its function.
+PRINTERS: list[tuple[str, str, Callable[[gdb.Value], Any]]] = []
+
+
+def prints(pattern: str, name: str = "") -> Callable:
+    """Registers a function for the types that match, under the name or, without one, that of the type."""
+
+    def add(function: Callable) -> Callable:
+        PRINTERS.append((name or re.split(r"[<(]", pattern)[0].rpartition("::")[2], pattern, function))
+        return function
+
+    return add
+
+
+class Printer:
+    """A printer that gdb can call for any memory: an error becomes the text."""
+
+    def __init__(self, function: Callable[[gdb.Value], Any], value: gdb.Value) -> None:
+        if value.type.strip_typedefs().code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+            value = value.referenced_value()
+        self.function, self.value = function, value
+        waits.forget()
+
+    def parts(self) -> Iterator[Any]:
+        said = self.function(self.value)
+        return said if isgenerator(said) else iter([said])
+
+    def to_string(self) -> str:
+        try:
+            return next(self.parts())
+        except Exception as error:  # whatever it is, gdb would print a traceback
+            return f"<unreadable: {error}>"
+
+    def children(self) -> Iterator[Child]:
+        try:
+            yield from islice(self.parts(), 1, None)
+        except Exception:  # `to_string` says what it is
+            return
+
+
+# ---- Words of several printers.
 
 
 def count(n: int, noun: str) -> str:
@@ -33,13 +79,10 @@ def enumerator(value: gdb.Value) -> str:
     raise gdb.error(f"{int(value)} is no {plain(value.type).name}")
 
 
-ORDERS = ("fifo", "lifo")
-
-
 def type_name(value: gdb.Value) -> str:
     """The name of a type as users write it, whatever compiler wrote it into the program."""
     name = ASIO_NAMESPACE.sub(r"tryst::\1::", str(plain(value.type)).replace("(anonymous namespace)::", ""))
-    return re.sub(r"\(tryst::order\)([01])", lambda order: f"tryst::order::{ORDERS[int(order[1])]}", name)
+    return re.sub(r"\(tryst::order\)([01])", lambda order: f"tryst::order::{('fifo', 'lifo')[int(order[1])]}", name)
 
 
 def executor_text(reference: gdb.Value) -> str:
@@ -48,114 +91,103 @@ def executor_text(reference: gdb.Value) -> str:
     return f"{executor.full_kind} at {executor.context:#x}" if executor.vtable else "no executor"
 
 
-class Printer:
-    """A printer that gdb can call for any memory: an error becomes the text. `text` and `items` may throw."""
-
-    def __init__(self, value: gdb.Value) -> None:
-        if value.type.strip_typedefs().code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
-            value = value.referenced_value()
-        self.value = value
-        coroutines.forget()
-
-    def text(self) -> str:
-        raise NotImplementedError
-
-    def items(self) -> Iterator[Child]:
-        return iter(())
-
-    def to_string(self) -> str:
-        try:
-            return self.text()
-        except Exception as error:  # whatever it is, gdb would print a traceback
-            return f"<unreadable: {error}>"
-
-    def children(self) -> Iterator[Child]:
-        try:
-            self.text()
-            yield from self.items()
-        except Exception:  # `to_string` says what it is
-            return
+def item_at(where: int, type_: gdb.Type) -> Iterator[Child]:
+    """The item, unless it is the empty object that stands for void."""
+    if plain(type_).code != gdb.TYPE_CODE_VOID and str(plain(type_)) != "tryst::detail::nothing":
+        yield ("item", at(where, type_))
 
 
-def waiter_text(waiter: gdb.Value) -> str:
-    """What kind of waiter it is, whose, and where it resumes. @throws gdb.error."""
-    return f"{enumerator(waiter['kind'])}, {owner_text(int(waiter['owner']))}{executor_text(waiter['executor'])}"
+def variant_index(variant: gdb.Value) -> int:
+    index = member(variant, "_M_index")
+    return int(index if index is not None else variant["__impl_"]["__index"])
 
 
-def owner_text(owner: int) -> str:
-    """The name of the waiting coroutine, or ""."""
-    found = Coroutine.at(owner)
-    return "" if found is None else f"{found.short_name}, "
+def alternative(variant: gdb.Value, index: int) -> gdb.Value:
+    """Each standard library keeps the content of a variant first."""
+    return at(address(variant), plain(variant.type).template_argument(index))
 
 
-class Waiter(Printer):
-    def text(self) -> str:
-        return f"waiter at {address(self.value):#x}: {waiter_text(self.value)}"
+def nanoseconds(time: gdb.Value) -> int:
+    """The count of a duration or a time point of std::chrono, of either standard library."""
+    while is_class(time.type):
+        time = time[plain(time.type).fields()[0].name]
+    return int(time)
 
 
-def exchange_text(seen: wait_lists.Exchange, names: dict[str, str]) -> str:
-    parts = ["closed" if seen.closed else "open"]
-    if seen.buffer:
-        parts.append(seen.buffer)
-    colours = sorted({w.colour for w in seen.waiters})
+def listed(owner: gdb.Value, name: str, noun: str) -> str:
+    """How many elements a linked_list has."""
+    first = owner[name]["first_"]
+    found, complete = linked(int(first), plain(first.type).target(), "following")
+    return count(len(found), noun) + ("" if complete else " or more")
+
+
+# ---- Exchangers.
+
+
+@prints("tryst::detail::waiter")
+def waiter(value: gdb.Value) -> str:
+    party = Coroutine.at(int(value["owner"]))
+    name = "" if party is None else f"{party.short_name}, "
+    return f"waiter at {address(value):#x}: {enumerator(value['kind'])}, {name}{executor_text(value['executor'])}"
+
+
+def exchange(value: gdb.Value, seen: wait_lists.Exchange | None, red: str = "red", blue: str = "blue") -> Iterator[Any]:
+    if seen is None:
+        yield f"{type_name(value)}: destroyed"
+        return
+    names = {"red": red, "blue": blue, "": ""}
+    parts = ["closed" if seen.closed else "open"] + [seen.buffer] * bool(seen.buffer)
     more = " or more" if seen.rest else ""
-    if colours in ([], [""]):
-        parts.append(f"{len(seen.waiters)}{more} waiting")
-    else:
-        parts += [f"{count(sum(w.colour == c for w in seen.waiters), names[c])}{more} waiting" for c in colours]
+    colours = sorted({w.colour for w in seen.waiters}) or [""]
+    for colour in colours:
+        size = sum(w.colour == colour for w in seen.waiters)
+        parts.append((count(size, names[colour]) if colour else f"{size}") + f"{more} waiting")
     if seen.capacity != 0:
         parts.append(f"arena {seen.bound} of {count(seen.capacity, 'slot')}")
-    return (f'"{seen.name}", ' if seen.name else "") + ", ".join(parts)
+    yield f"{type_name(value)}: " + (f'"{seen.name}", ' if seen.name else "") + ", ".join(parts)
+    for w in seen.waiters:
+        place = "arena" if w.slot else "list"
+        yield (f"{names[w.colour] or 'waiter'} in {place}", at(w.address, required_type("tryst::detail::waiter")))
 
 
-class Exchanger(Printer):
-    COLOURS = {"red": "red", "blue": "blue"}
-
-    def seen(self) -> wait_lists.Exchange | None:
-        protocol = wait_lists.protocol_of(self.value)
-        return None if protocol is None else wait_lists.read(protocol)
-
-    def text(self) -> str:
-        seen = self.seen()
-        return f"{type_name(self.value)}: " + ("destroyed" if seen is None else exchange_text(seen, self.COLOURS))
-
-    def items(self) -> Iterator[Child]:
-        seen = self.seen()
-        for waiter in seen.waiters if seen is not None else ():
-            place = "arena" if waiter.slot else "list"
-            yield (f"{self.COLOURS.get(waiter.colour, 'waiter')} in {place}", at(waiter.address, required_type("tryst::detail::waiter")))
-        if seen is not None and (counters := wait_lists.counters_of(self.value)) is not None:
-            yield ("counters", counters)
+def exchanger(value: gdb.Value, *names: str) -> Iterator[Any]:
+    protocol = wait_lists.protocol_of(value)
+    yield from exchange(value, None if protocol is None else wait_lists.read(protocol), *names)
+    if protocol is not None and (counters := wait_lists.counters_of(value)) is not None:
+        yield ("counters", counters)
 
 
-class Channel(Exchanger):
-    COLOURS = {"red": "sender", "blue": "receiver"}
+for _name in ("exchanger", "red_blue_exchanger"):
+    prints(rf"tryst::{_name}<.*>")(exchanger)
+for _name in ("synchronous_channel", "channel"):
+    prints(rf"tryst::{_name}<.*>")(lambda value: exchanger(value, "sender", "receiver"))
 
 
-class Remote(Exchanger):
-    """An exchanger or channel of several processes: its local meeting place."""
-
-    def seen(self) -> wait_lists.Exchange | None:
-        place = owned(self.value["place_"])
-        return None if int(place) == 0 else wait_lists.read(place["protocol_"])
-
-
-class Future(Exchanger):
-    def seen(self) -> wait_lists.Exchange:
-        return wait_lists.read(self.value["protocol_"])
-
-    def items(self) -> Iterator[Child]:
-        state = self.value["protocol_"]["arena_"]
-        if enumerator(state["phase_"]) == "full":
-            yield ("item", state["held"])
-        for waiter in self.seen().waiters:
-            yield ("waiter", at(waiter.address, required_type("tryst::detail::waiter")))
+@prints(r"tryst::redis::(\w+::)*remote_(exchanger|red_blue_exchanger|channel)<.*>", "remote")
+def remote(value: gdb.Value) -> Iterator[Any]:
+    """Its local meeting place."""
+    place = owned(value["place_"])
+    return exchange(value, None if int(place) == 0 else wait_lists.read(place["protocol_"]))
 
 
-class Promise(Printer):
-    def text(self) -> str:
-        future = number(self.value["word_"]["word_"])
-        return f"{type_name(self.value)}: " + (f"future at {future:#x}" if future else "no future")
+@prints("tryst::future<.*>")
+def future(value: gdb.Value) -> Iterator[Any]:
+    text, *found = exchange(value, wait_lists.read(value["protocol_"]))
+    yield text
+    state = value["protocol_"]["arena_"]
+    if enumerator(state["phase_"]) == "full":
+        yield ("item", state["held"])
+    for _, each in found:
+        yield ("waiter", each)
+
+
+@prints("tryst::promise<.*>")
+def promise(value: gdb.Value) -> str:
+    held = number(value["word_"]["word_"])
+    return f"{type_name(value)}: " + (f"future at {held:#x}" if held else "no future")
+
+
+# ---- Statistics.
 
 
 def figures_text(type_: str, figures: dict[str, int], longest_wait: int) -> str:
@@ -166,11 +198,10 @@ def figures_text(type_: str, figures: dict[str, int], longest_wait: int) -> str:
     return f"{type_}: " + (", ".join(parts) or "all zero")
 
 
-class Statistics(Printer):
-    def text(self) -> str:
-        names = [each.name for each in plain(self.value.type).fields()]
-        figures = {name: int(self.value[name]) for name in names if name != "longest_wait"}
-        return figures_text("tryst::statistics", figures, nanoseconds(self.value["longest_wait"]))
+@prints("tryst::statistics")
+def statistics(value: gdb.Value) -> str:
+    names = [each.name for each in plain(value.type).fields() if each.name != "longest_wait"]
+    return figures_text("tryst::statistics", {name: int(value[name]) for name in names}, nanoseconds(value["longest_wait"]))
 
 
 # The events that end an operation without an exchange, and those whose statistic has another name.
@@ -179,30 +210,27 @@ STATISTICS = {"timeout": "timeouts", "cancellation": "cancellations", "collision
               "growth": "growths", "shrinkage": "shrinkages"}
 
 
-def element(array: gdb.Value, index: int) -> gdb.Value:
-    """An element of a std::array. @throws gdb.error."""
-    return array[plain(array.type).fields()[0].name][index]
-
-
-class Counters(Printer):
+@prints("tryst::counters")
+def counters(value: gdb.Value) -> str:
     """Prints what `counters::stats` returns."""
+    first, own = owned(value["cells_"]), number(value["own_cells_"])
+    if own > int(value["most_cells"]):
+        raise gdb.error(f"the number of its cells is {own}")
+    cells = [first[i] for i in range(own + int(value["shared_cells"]))]
 
-    def text(self) -> str:
-        first, own = owned(self.value["cells_"]), number(self.value["own_cells_"])
-        if own > int(self.value["most_cells"]):
-            raise gdb.error(f"the number of its cells is {own}")
-        cells = [first[i] for i in range(own + int(self.value["shared_cells"]))]
-        events = required_type("tryst::detail::counted_event")
-        figures = {event.name.split("::")[-1]: sum(number(element(cell["counts"], event.enumval)) for cell in cells)
-                   for event in events.fields()}
-        at_once, late = figures.pop("exchange"), figures.pop("late_exchange")
-        arrivals, exchanges = figures.pop("wait") + at_once, at_once + late
-        waiting = max(0, arrivals - 2 * exchanges - sum(figures[name] for name in FAILURES))
-        others = {STATISTICS.get(name, name): n for name, n in figures.items()}
-        return figures_text("tryst::counters",
-                            {"arrivals": arrivals, "exchanges": exchanges} | others | {"waiting": waiting},
-                            max(number(cell["longest"]) for cell in cells))
+    def total(event: gdb.Field) -> int:
+        return sum(number(cell["counts"][plain(cell["counts"].type).fields()[0].name][event.enumval]) for cell in cells)
 
+    figures = {event.name.split("::")[-1]: total(event) for event in required_type("tryst::detail::counted_event").fields()}
+    at_once, late = figures.pop("exchange"), figures.pop("late_exchange")
+    arrivals, exchanges = figures.pop("wait") + at_once, at_once + late
+    waiting = max(0, arrivals - 2 * exchanges - sum(figures[name] for name in FAILURES))
+    others = {STATISTICS.get(name, name): n for name, n in figures.items()}
+    return figures_text("tryst::counters", {"arrivals": arrivals, "exchanges": exchanges} | others | {"waiting": waiting},
+                        max(number(cell["longest"]) for cell in cells))
+
+
+# ---- Results.
 
 ERRORS = {
     "timed_out": "the deadline passed",
@@ -216,209 +244,157 @@ ERRORS = {
 }
 
 
-class ExchangeErrc(Printer):
-    def text(self) -> str:
-        if int(self.value) == 0:
-            return "success"
-        name = enumerator(self.value)
-        return f"{name} ({ERRORS[name]})" if name in ERRORS else name
+@prints("tryst::exchange_errc")
+def exchange_errc(value: gdb.Value) -> str:
+    if int(value) == 0:
+        return "success"
+    name = enumerator(value)
+    return f"{name} ({ERRORS[name]})" if name in ERRORS else name
 
 
-def item_at(where: int, type_: gdb.Type) -> Iterator[Child]:
-    """The item, unless it is the empty object that stands for void."""
-    if plain(type_).code != gdb.TYPE_CODE_VOID and str(plain(type_)) != "tryst::detail::nothing":
-        yield ("item", at(where, type_))
+@prints(r"tryst::(exchange_result|redis::(\w+::)*remote_result)<.*>", "exchange_result")
+def exchange_result(value: gdb.Value) -> Iterator[Any]:
+    exchanged = int(value["error_"]) == 0
+    yield "exchanged" if exchanged else enumerator(value["error_"])
+    either = value["item_"]
+    yield from item_at(address(either), plain(either.type).template_argument(0 if exchanged else 1))
 
 
-class ExchangeResult(Printer):
-    def text(self) -> str:
-        error = self.value["error_"]
-        return "exchanged" if int(error) == 0 else enumerator(error)
-
-    def items(self) -> Iterator[Child]:
-        exchanged = int(self.value["error_"]) == 0
-        # Both standard libraries keep the content of a variant first.
-        either = self.value["item_"]
-        return item_at(address(either), plain(either.type).template_argument(0 if exchanged else 1))
+@prints("tryst::select_from_result<.*>")
+def select_from_result(value: gdb.Value) -> str:
+    index = int(value["index_"])
+    return "no case took place" if index == 2**64 - 1 else f"case {index} took place"
 
 
-def case_text(index: gdb.Value) -> str:
-    return "no case took place" if int(index) == 2**64 - 1 else f"case {int(index)} took place"
+@prints("tryst::select_result<.*>")
+def select_result(value: gdb.Value) -> Iterator[Any]:
+    yield select_from_result(value)
+    yield ("results", value["results_"])
 
 
-class SelectResult(Printer):
-    def text(self) -> str:
-        return case_text(self.value["index_"])
-
-    def items(self) -> Iterator[Child]:
-        yield ("results", self.value["results_"])
+@prints("tryst::when_any_result<.*>")
+def when_any_result(value: gdb.Value) -> Iterator[Any]:
+    yield f"awaitable {int(value['index_'])} ended first"
+    yield ("results", value["work_"])
 
 
-class SelectFromResult(Printer):
-    def text(self) -> str:
-        return case_text(self.value["index_"])
-
-
-class WhenAnyResult(Printer):
-    def text(self) -> str:
-        return f"awaitable {int(self.value['index_'])} ended first"
-
-    def items(self) -> Iterator[Child]:
-        yield ("results", self.value["work_"])
-
-
-class EndedWork(Printer):
+@prints("tryst::detail::ended_work<.*>")
+def ended_work(value: gdb.Value) -> Iterator[Any]:
     """An awaitable of when_any: prints the task or the result that it holds."""
-
-    def held(self) -> gdb.Value:
-        left = member(self.value, "left_")
-        if left is None:
-            return self.value["work_"]
-        return at(address(left), plain(left.type).template_argument(variant_index(left)))
-
-    def text(self) -> str:
-        return gdb.default_visualizer(self.held()).to_string()
-
-    def items(self) -> Iterator[Child]:
-        return gdb.default_visualizer(self.held()).children()
+    left = member(value, "left_")
+    held = gdb.default_visualizer(value["work_"] if left is None else alternative(left, variant_index(left)))
+    yield held.to_string()
+    yield from held.children()
 
 
-class Task(Printer):
-    def text(self) -> str:
-        frame = frame_of(self.value["coroutine_"])
-        if frame == 0:
-            return f"{type_name(self.value)}: empty"
-        read_word(frame)  # throws if there is no frame
-        coroutine = Coroutine(frame)
-        name = coroutine.short_name or f"the coroutine at {frame:#x}"
-        return f"{type_name(self.value)}: {name}, {self.state(coroutine)}"
+# ---- Tasks and executors.
 
-    def state(self, coroutine: Coroutine) -> str:
-        if coroutine.resume == 0:
-            return "done"
-        if int(self.promise(coroutine.address)["awaiter_"]) == 0:
-            return "not started"
+
+@prints("tryst::task<.*>")
+def task(value: gdb.Value) -> Iterator[Any]:
+    frame = frame_of(value["coroutine_"])
+    if frame == 0:
+        yield f"{type_name(value)}: empty"
+        return
+    is_done = read_word(frame) == 0  # throws if there is no frame
+    coroutine = Coroutine(frame)
+    promised = at(frame + PROMISE_AT, plain(value["coroutine_"].type).template_argument(0))
+    if is_done:
+        state = "done"
+    elif int(promised["awaiter_"]) == 0:
+        state = "not started"
+    else:
         with known_settings():
-            line, is_known = coroutines.suspension(coroutine)
-        return f"started, last suspended at {line}" if is_known else "started"
-
-    def promise(self, frame: int) -> gdb.Value:
-        return at(frame + PROMISE_AT, plain(self.value["coroutine_"].type).template_argument(0))
-
-    def items(self) -> Iterator[Child]:
-        frame = frame_of(self.value["coroutine_"])
-        if frame == 0 or read_word(frame) != 0:
-            return
-        promise = self.promise(frame)
-        result = member(promise, "result_")
-        if result is None:
-            exception = promise["exception_"]
-        else:
-            index = variant_index(result)
-            if index == 1:  # each standard library keeps the content of a variant first
-                yield from item_at(address(result), plain(result.type).template_argument(1))
-            exception = at(address(result), plain(result.type).template_argument(2)) if index == 2 else None
-        if exception is not None and read_word(address(exception)) != 0:
-            yield ("exception", exception)
+            location = waits.wait_of(coroutine).location
+        state = "started" if location is None else f"started, suspended at {location}"
+    yield f"{type_name(value)}: {coroutine.short_name or f'the coroutine at {frame:#x}'}, {state}"
+    if not is_done:
+        return
+    result = member(promised, "result_")
+    index = 2 if result is None else variant_index(result)
+    if index == 1:
+        yield from item_at(address(result), plain(result.type).template_argument(1))
+    exception = promised["exception_"] if result is None else alternative(result, 2)
+    if index == 2 and read_word(address(exception)) != 0:
+        yield ("exception", exception)
 
 
-def variant_index(variant: gdb.Value) -> int:
-    index = member(variant, "_M_index")
-    return int(index if index is not None else variant["__impl_"]["__index"])
+@prints("tryst::join_handle<.*>")
+def join_handle(value: gdb.Value) -> str:
+    state = owned(value["state_"])
+    return f"{type_name(value)}: " + ("empty" if int(state) == 0 else enumerator(state["handshake_"]["word_"]))
 
 
-class JoinHandle(Printer):
-    def text(self) -> str:
-        state = owned(self.value["state_"])
-        return f"{type_name(self.value)}: " + ("empty" if int(state) == 0 else enumerator(state["handshake_"]["word_"]))
+@prints("tryst::task_scope")
+def task_scope(value: gdb.Value) -> str:
+    joined = "" if int(value["joiner_"]) == 0 else ", being joined"
+    state = "closed" if bool(value["closed_"]) else "open"
+    return f"{type_name(value)}: {state}, {listed(value, 'tasks_', 'task')}{joined}, {executor_text(value['executor_'])}"
 
 
-class TaskScope(Printer):
-    def text(self) -> str:
-        first = self.value["tasks_"]["first_"]
-        children, complete = linked(int(first), plain(first.type).target(), "following")
-        tasks = count(len(children), "task") + ("" if complete else " or more")
-        joined = "" if int(self.value["joiner_"]) == 0 else ", being joined"
-        state = "closed" if bool(self.value["closed_"]) else "open"
-        return f"{type_name(self.value)}: {state}, {tasks}{joined}, {executor_text(self.value['executor_'])}"
+prints("tryst::executor_ref")(executor_text)
 
 
-class ExecutorRef(Printer):
-    def text(self) -> str:
-        return executor_text(self.value)
-
-
-def short_type(value: gdb.Value) -> str:
-    """The type of an executor, as `executor_text` names it."""
-    return executor_kind(type_name(value))
-
-
-def counted(nodes: list[int], complete: bool) -> str:
-    return f"{len(nodes)}{'' if complete else ' or more'}"
-
-
-def queue_text(executor_: gdb.Value) -> str:
+def queue_text(executor: gdb.Value) -> str:
     """How many nodes are in the queue of a serial executor, and in its inbox or mailbox, if it has one."""
-    text = f"{counted(*nodes_at(int(executor_['queue_']['head_'])))} queued"
-    inbox = first_in_inbox(executor_)
-    return text + (f", {counted(*nodes_at(inbox))} in its inbox" if inbox else "")
+
+    def size(first: int) -> str:
+        nodes, complete = nodes_at(first)
+        return f"{len(nodes)}{'' if complete else ' or more'}"
+
+    inbox = first_in_inbox(executor)
+    return f"{size(int(executor['queue_']['head_']))} queued" + (f", {size(inbox)} in its inbox" if inbox else "")
 
 
-class Loop(Printer):
-    """A run_loop, a uring::context, or an executor on a user's loop."""
-
-    def text(self) -> str:
-        timers = member(self.value, "timers_")
-        armed = ", timers armed" if timers is not None and int(timers["root_"]) != 0 else ""
-        return f"{short_type(self.value)}: {self.state()}, {queue_text(self.value)}{armed}"
-
-    def state(self) -> str:
-        running = member(self.value, "running_")
-        running = running if running is not None else self.value["in_turn_"]
-        if int(running) not in (0, 1):
-            raise gdb.error(f"a flag is {int(running)}")
-        return "running" if bool(running) else "not running"
+@prints("tryst::uring::context", "uring_context")
+@prints("tryst::basic_run_loop<.*>", "run_loop")
+@prints("tryst::loop_executor<.*>")
+def loop(value: gdb.Value) -> str:
+    running, timers = member(value, "running_"), member(value, "timers_")
+    flag = int(running if running is not None else value["in_turn_"])
+    if flag not in (0, 1):
+        raise gdb.error(f"a flag is {flag}")
+    armed = ", timers armed" if timers is not None and int(timers["root_"]) != 0 else ""
+    return f"{executor_kind(type_name(value))}: {'running' if flag else 'not running'}, {queue_text(value)}{armed}"
 
 
-class TaskExecutor(Printer):
-    """tryst::asio::task_executor."""
+@prints(r"tryst::asio::(\w+::)*task_executor<.*>", "task_executor")
+def task_executor(value: gdb.Value) -> str:
+    core = owned(value["core_"])
+    return f"{type_name(value)}: " + ("destroyed" if int(core) == 0 else queue_text(core))
 
-    def text(self) -> str:
-        core = owned(self.value["core_"])
-        if int(core) == 0:
-            return f"{type_name(self.value)}: destroyed"
-        return f"{type_name(self.value)}: {queue_text(core)}"
+
+@prints("tryst::schedule_operation")
+def schedule_operation(value: gdb.Value) -> str:
+    awaited = frame_of(value["coroutine_"]) != 0
+    return f"tryst::schedule_operation: {'queued' if awaited else 'not queued'}, {executor_text(value['executor_'])}"
+
+
+# ---- Stops, operations and sleeps.
 
 
 def source_text(source: gdb.Value) -> str:
     word = number(source["word_"])
     if word > 3:
         raise gdb.error(f"its state is {word}")
-    if word & 1:
-        return "stop requested"
-    first = source["callbacks_"]["first_"]
-    callbacks, complete = linked(int(first), plain(first.type).target(), "following")
-    return "no stop requested, " + count(len(callbacks), "callback") + ("" if complete else " or more")
+    return "stop requested" if word & 1 else "no stop requested, " + listed(source, "callbacks_", "callback")
 
 
-class StopSource(Printer):
-    def text(self) -> str:
-        return f"{type_name(self.value)}: {source_text(self.value)}"
+@prints("tryst::inplace_stop_source")
+def inplace_stop_source(value: gdb.Value) -> str:
+    return f"{type_name(value)}: {source_text(value)}"
 
 
-class StopToken(Printer):
-    def text(self) -> str:
-        source = self.value["source_"]
-        text = "no stop possible" if int(source) == 0 else source_text(source.dereference())
-        return f"{type_name(self.value)}: {text}"
+@prints("tryst::inplace_stop_token")
+def inplace_stop_token(value: gdb.Value) -> str:
+    source = value["source_"]
+    return f"{type_name(value)}: " + ("no stop possible" if int(source) == 0 else source_text(source.dereference()))
 
 
-class StopCallback(Printer):
-    def text(self) -> str:
-        return "tryst::inplace_stop_callback: " + ("not registered" if int(self.value["incoming"]) == 0 else "registered")
-
-    def items(self) -> Iterator[Child]:
-        yield ("function", self.value["callback_"])
+@prints("tryst::inplace_stop_callback<.*>")
+def inplace_stop_callback(value: gdb.Value) -> Iterator[Any]:
+    yield "tryst::inplace_stop_callback: " + ("not registered" if int(value["incoming"]) == 0 else "registered")
+    yield ("function", value["callback_"])
 
 
 STAGES = {
@@ -433,135 +409,67 @@ STAGES = {
 }
 
 
-class ExchangeOperation(Printer):
-    def text(self) -> str:
-        result = enumerator(self.value["result"])
-        stage = STAGES[enumerator(self.value["at"])]
-        return "tryst::exchange_operation: " + (stage if result == "pending" else result)
-
-    def items(self) -> Iterator[Child]:
-        exchanged = enumerator(self.value["result"]) == "exchanged"
-        item = self.value["got" if exchanged else "brought"]
-        return item_at(address(item), item.type)
+@prints("tryst::exchange_operation<.*>")
+def exchange_operation(value: gdb.Value) -> Iterator[Any]:
+    result, stage = enumerator(value["result"]), STAGES[enumerator(value["at"])]
+    yield "tryst::exchange_operation: " + (stage if result == "pending" else result)
+    item = value["got" if result == "exchanged" else "brought"]
+    yield from item_at(address(item), item.type)
 
 
-class SelectOperation(Printer):
-    def text(self) -> str:
-        return f"tryst::select_operation: {STAGES[enumerator(self.value['at_'])]}"
+@prints("tryst::select_operation<.*>")
+def select_operation(value: gdb.Value) -> str:
+    return f"tryst::select_operation: {STAGES[enumerator(value['at_'])]}"
 
 
-def nanoseconds(time: gdb.Value) -> int:
-    """The count of a duration or a time point of std::chrono, of either standard library."""
-    while is_class(time.type):
-        time = time[plain(time.type).fields()[0].name]
-    return int(time)
-
-
-class Sleep(Printer):
+@prints("tryst::detail::sleep<.*>")
+def sleep(value: gdb.Value) -> str:
     """What sleep_for and sleep_until return."""
-
-    def text(self) -> str:
-        limit = self.value["limit_"]
-        seconds = nanoseconds(limit) / 1e9
-        if "time_point" in str(plain(limit.type)):
-            return f"tryst::sleep_until: {seconds:.9g} s on the steady clock"
-        return f"tryst::sleep_for: {seconds:.9g} s"
+    seconds = f"{nanoseconds(value['limit_']) / 1e9:.9g} s"
+    is_point = "time_point" in str(plain(value["limit_"].type))
+    return f"tryst::sleep_until: {seconds} on the steady clock" if is_point else f"tryst::sleep_for: {seconds}"
 
 
-class SleepAwaiter(Printer):
+@prints("tryst::detail::sleep_awaiter<.*>")
+def sleep_awaiter(value: gdb.Value) -> str:
     """A sleep that has been awaited."""
-
-    def text(self) -> str:
-        state = enumerator(self.value["handshake_"]["word_"])
-        ended = "expired" if bool(self.value["expired_"]) else "stopped"
-        return "sleep: " + {"running": "starting", "awaited": "asleep"}.get(state, ended)
+    ended = "expired" if bool(value["expired_"]) else "stopped"
+    return "sleep: " + {"running": "starting", "awaited": "asleep"}.get(enumerator(value["handshake_"]["word_"]), ended)
 
 
-class ScheduleOperation(Printer):
-    def text(self) -> str:
-        awaited = frame_of(self.value["coroutine_"]) != 0
-        return f"tryst::schedule_operation: {'queued' if awaited else 'not queued'}, {executor_text(self.value['executor_'])}"
+# ---- io_uring and Redis.
 
 
-class UringResult(Printer):
-    def text(self) -> str:
-        error = int(self.value["error_"]["_M_value"])
-        name = self.value["operation_"].string()
-        return f"{name}: " + ("done" if error == 0 else f"{os.strerror(error)} (error {error})")
-
-    def items(self) -> Iterator[Child]:
-        value = member(self.value, "value_")
-        if value is not None and int(self.value["error_"]["_M_value"]) == 0:
-            yield ("value", value)
+@prints("tryst::uring::result<.*>", "uring_result")
+def uring_result(value: gdb.Value) -> Iterator[Any]:
+    error, held = int(value["error_"]["_M_value"]), member(value, "value_")
+    yield f"{value['operation_'].string()}: " + ("done" if error == 0 else f"{os.strerror(error)} (error {error})")
+    if held is not None and error == 0:
+        yield ("value", held)
 
 
-class UringDescriptor(Printer):
-    def text(self) -> str:
-        number_ = int(self.value["number_"])
-        return "tryst::uring::descriptor: " + ("none" if number_ < 0 else str(number_))
+@prints("tryst::uring::descriptor", "uring_descriptor")
+def uring_descriptor(value: gdb.Value) -> str:
+    held = int(value["number_"])
+    return "tryst::uring::descriptor: " + ("none" if held < 0 else str(held))
 
 
-class UringBuffer(Printer):
-    def text(self) -> str:
-        pool = self.value["pool_"]
-        if int(pool) == 0:
-            return "tryst::uring::buffer: none"
-        return f"tryst::uring::buffer: {int(pool['size_'])} bytes at {int(self.value['data_']):#x}"
+@prints("tryst::uring::buffer", "uring_buffer")
+def uring_buffer(value: gdb.Value) -> str:
+    pool = value["pool_"]
+    held = "none" if int(pool) == 0 else f"{int(pool['size_'])} bytes at {int(value['data_']):#x}"
+    return f"tryst::uring::buffer: {held}"
 
 
-class UringBufferPool(Printer):
-    def text(self) -> str:
-        return (f"tryst::uring::buffer_pool: {count(int(self.value['count_']), 'buffer')} "
-                f"of {int(self.value['size_'])} bytes")
-
-    def items(self) -> Iterator[Child]:
-        yield ("free", self.value["free_"])
-
-
-# The name of each printer in `info pretty-printer`, and the template or class.
-PRINTERS: dict[str, tuple[str, Callable[[gdb.Value], Printer]]] = {
-    "waiter": (r"tryst::detail::waiter", Waiter),
-    "exchanger": (r"tryst::exchanger<.*>", Exchanger),
-    "red_blue_exchanger": (r"tryst::red_blue_exchanger<.*>", Exchanger),
-    "synchronous_channel": (r"tryst::synchronous_channel<.*>", Channel),
-    "channel": (r"tryst::channel<.*>", Channel),
-    "future": (r"tryst::future<.*>", Future),
-    "promise": (r"tryst::promise<.*>", Promise),
-    "remote": (r"tryst::redis::(\w+::)*remote_(exchanger|red_blue_exchanger|channel)<.*>", Remote),
-    "exchange_result": (r"tryst::(exchange_result|redis::(\w+::)*remote_result)<.*>", ExchangeResult),
-    "exchange_errc": (r"tryst::exchange_errc", ExchangeErrc),
-    "select_result": (r"tryst::select_result<.*>", SelectResult),
-    "select_from_result": (r"tryst::select_from_result<.*>", SelectFromResult),
-    "task": (r"tryst::task<.*>", Task),
-    "join_handle": (r"tryst::join_handle<.*>", JoinHandle),
-    "task_scope": (r"tryst::task_scope", TaskScope),
-    "executor_ref": (r"tryst::executor_ref", ExecutorRef),
-    "run_loop": (r"tryst::basic_run_loop<.*>", Loop),
-    "uring_context": (r"tryst::uring::context", Loop),
-    "loop_executor": (r"tryst::loop_executor<.*>", Loop),
-    "task_executor": (r"tryst::asio::(\w+::)*task_executor<.*>", TaskExecutor),
-    "inplace_stop_source": (r"tryst::inplace_stop_source", StopSource),
-    "inplace_stop_token": (r"tryst::inplace_stop_token", StopToken),
-    "exchange_operation": (r"tryst::exchange_operation<.*>", ExchangeOperation),
-    "select_operation": (r"tryst::select_operation<.*>", SelectOperation),
-    "when_any_result": (r"tryst::when_any_result<.*>", WhenAnyResult),
-    "ended_work": (r"tryst::detail::ended_work<.*>", EndedWork),
-    "inplace_stop_callback": (r"tryst::inplace_stop_callback<.*>", StopCallback),
-    "statistics": (r"tryst::statistics", Statistics),
-    "counters": (r"tryst::counters", Counters),
-    "uring_result": (r"tryst::uring::result<.*>", UringResult),
-    "uring_descriptor": (r"tryst::uring::descriptor", UringDescriptor),
-    "uring_buffer": (r"tryst::uring::buffer", UringBuffer),
-    "uring_buffer_pool": (r"tryst::uring::buffer_pool", UringBufferPool),
-    "sleep": (r"tryst::detail::sleep<.*>", Sleep),
-    "sleep_awaiter": (r"tryst::detail::sleep_awaiter<.*>", SleepAwaiter),
-    "schedule_operation": (r"tryst::schedule_operation", ScheduleOperation),
-}
+@prints("tryst::uring::buffer_pool", "uring_buffer_pool")
+def uring_buffer_pool(value: gdb.Value) -> Iterator[Any]:
+    yield f"tryst::uring::buffer_pool: {count(int(value['count_']), 'buffer')} of {int(value['size_'])} bytes"
+    yield ("free", value["free_"])
 
 
 def register(objfile: gdb.Objfile | None = None) -> None:
     """Installs the printers for a file of the program, or for all. Again, it replaces them."""
     collection = gdb.printing.RegexpCollectionPrettyPrinter("tryst")
-    for name, (pattern, printer) in PRINTERS.items():
-        collection.add_printer(name, f"^{pattern}$", printer)
+    for name, pattern, function in PRINTERS:
+        collection.add_printer(name, f"^{pattern}$", lambda value, function=function: Printer(function, value))
     gdb.printing.register_pretty_printer(objfile, collection, replace=True)

@@ -11,7 +11,7 @@ from . import waits
 from .coroutines import Coroutine, frame_of, is_coroutine_name
 from .exchangers import Exchanger, exchanger_of, exchangers_in, waiters_in
 from .executors import Executor, Loop, is_queue, loop_of
-from .values import Unreadable, at, plain, read, same_selection, symbol, symbol_around, type_name, unwrapped, word_or_zero
+from .values import Unreadable, at, attempt, plain, read, same_selection, symbol, symbol_around, type_name, unwrapped, word_or_zero
 from .waiters import MOST_ITEM_BYTES, Waiter, alike, waiter_at
 
 MOST_FRAMES = 100
@@ -248,14 +248,6 @@ def refers_to_std(type_: gdb.Type) -> bool:
         type_ = type_.target().strip_typedefs()
     name = type_name(type_)
     return name.startswith("std::") and "_ptr<" not in name
-
-
-def attempt(read: Callable, otherwise):  # type: ignore[no-untyped-def]
-    """What `read` returns, or `otherwise` if memory or symbols are missing."""
-    try:
-        return read()
-    except Unreadable:
-        return otherwise
 
 
 def variables_of(frame: gdb.Frame) -> Iterator[tuple[gdb.Value, str]]:

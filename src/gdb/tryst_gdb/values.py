@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import gdb
 
@@ -16,6 +16,14 @@ Unreadable = (gdb.error, gdb.MemoryError, RuntimeError, KeyError, OverflowError,
 ATOMIC_MEMBERS = ("_M_i", "_M_b", "_M_base", "_M_p", "__a_", "__a_value")
 
 WORD = 8
+
+
+def attempt(get: Callable, otherwise):  # type: ignore[no-untyped-def]
+    """What `get` returns, or `otherwise` if memory or symbols are missing."""
+    try:
+        return get()
+    except Unreadable:
+        return otherwise
 
 
 def plain(type_: gdb.Type) -> gdb.Type:
@@ -188,7 +196,7 @@ def same_selection() -> Iterator[None]:
 
 
 # g++ may say of a part of a coroutine that it is inlined in main, and gdb would stop there.
-_SETTINGS = {"language": "c++", "disassembly-flavor": "att", "backtrace past-main": "on"}
+_SETTINGS = {"language": "c++", "backtrace past-main": "on"}
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import gdb
 
-from .coroutines import Coroutine
+from .coroutines import Coroutine, Location, location_at
 from .executors import Executor
 from .wait_lists import Found
 from .values import WORD, at, number, offset, read, read_word, required_type, same_selection, symbol, \
@@ -29,7 +29,7 @@ class Waiter:
     owner: int
     executor: Executor
     parked: bool
-    done: bool
+    location: Location | None
 
     @property
     def is_thread(self) -> bool:
@@ -57,7 +57,7 @@ def waiter_at(address: int) -> Waiter:
         int(value["owner"]),
         Executor.of(value["executor"]),
         bool(state & 8),
-        bool(state & 4),
+        location_at(address + offset(type_, "waits_at")),
     )
 
 
@@ -84,7 +84,7 @@ def alike(found: list[Found]) -> list[tuple[int, Found, int]]:
     """The waiters in groups that look the same: the number of the first one, this one, and how many there are."""
     type_ = required_type("tryst::detail::waiter")
     size, owner = type_.sizeof, offset(type_, "owner")
-    fields = [(offset(type_, name), size) for name, size in (("run", WORD), ("executor", 2 * WORD), ("kind", 1), ("at", 1))]
+    fields = [(offset(type_, name), size) for name, size in (("run", WORD), ("waits_at", WORD), ("executor", 2 * WORD), ("kind", 1), ("at", 1))]
     state = offset(type_, "state")
     groups: dict[object, list[int]] = {}
     for i, each in enumerate(found):

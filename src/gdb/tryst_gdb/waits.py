@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 import gdb
 
-from .coroutines import PROMISE_AT, Coroutine
+from . import values
+from .coroutines import PROMISE_AT, Coroutine, Location, location_at
 from .executors import Executor, Loop, nodes_at
-from .values import WORD, Unreadable, offset, read, required_type, symbol, type_or_none, word_or_zero
+from .values import WORD, Unreadable, attempt, offset, read, required_type, symbol, type_or_none, word_or_zero
 from .waiters import (TIMED, Waiter, continuation_offset, deadline_behind, describe_deadline, is_continuation,
                       waiter_at)
 
@@ -25,8 +26,24 @@ class Wait:
     """What a suspended coroutine waits for: other coroutines, or something else."""
 
     text: str = "suspended"
+    location: Location | None = None
     children: list[Coroutine] = field(default_factory=list)
     waiters: list[Waiter] = field(default_factory=list)
+
+
+_waits: dict[tuple[int, int], Wait] = {}
+
+
+def forget() -> None:
+    """Forgets waits, and names. Call before each command."""
+    values.forget()
+    _waits.clear()
+
+
+def where(of: Coroutine) -> str:
+    """`name() at file:line` of the `co_await` at which it is suspended, or `name()` if nothing has recorded that."""
+    location = attempt(lambda: wait_of(of).location, None)
+    return f"{of.name} at {location}" if location is not None else of.name
 
 
 def awaiter_of_task(of: Coroutine) -> int:
@@ -79,15 +96,25 @@ def executor_of(of: Coroutine) -> Executor | None:
 
 def wait_of(of: Coroutine) -> Wait:
     """What a coroutine waits for: whatever in its frame refers to the frame."""
+    key = (of.address, of.resume)
+    if key not in _waits:
+        _waits[key] = _find_wait(of)
+    return _waits[key]
+
+
+def _find_wait(of: Coroutine) -> Wait:
     found = Wait()
-    waiter = required_type("tryst::detail::waiter")
-    owner = offset(waiter, "owner")
+    owner = offset(required_type("tryst::detail::waiter"), "owner")
     words = list(of.words())
+    end = of.address + of.size()
     for at_, word in words:
         if word == of.address:
-            _wait_at(of, at_, words, owner, found)
-        elif of.address < word < of.address + of.size() and word < at_:
-            _case_at(at_ - owner, word, found)
+            location = location_at(at_ + WORD)
+            certain = _wait_at(of, at_, words, found)
+            if certain or certain is None and found.location is None:
+                found.location = location
+        elif of.address < word < end and word < at_ and _case_at(at_ - owner, word, found):
+            found.location = location_at(at_ + WORD)
     if not found.children and OWNS_ONE_TASK.match(of.full_name):
         tasks = (unstarted_task(word) for _, word in words if word != of.address)
         found.children = [each for each in tasks if each is not None][:1]
@@ -96,76 +123,73 @@ def wait_of(of: Coroutine) -> Wait:
     return found
 
 
-def _case_at(address: int, commitment: int, found: Wait) -> None:
+def _case_at(address: int, commitment: int, found: Wait) -> bool:
     try:
         case = waiter_at(address)
     except gdb.MemoryError:
-        return
-    if case.kind == "selecting" and case.owner == commitment and case.stage == "offered":
-        found.waiters.append(case)
-    elif "any_child<" in symbol(case.run) and case.stage not in ("created", "finished"):
-        found.waiters.append(case)  # of when_any
+        return False
+    is_case = case.kind == "selecting" and case.owner == commitment and case.stage == "offered"
+    if not is_case and ("any_child<" not in symbol(case.run) or case.stage in ("created", "finished")):
+        return False
+    found.waiters.append(case)
+    return is_case
 
 
-def _wait_at(
-    of: Coroutine, at_: int, words: list[tuple[int, int]], owner: int, found: Wait
-) -> None:
-    """`of` is the word at `at_` of its own frame: adds the wait that this is a part of."""
+def _wait_at(of: Coroutine, at_: int, words: list[tuple[int, int]], found: Wait) -> bool | None:
+    """`of` is the word at `at_` of its own frame: adds the wait that this is a part of. @returns whether the coroutine
+    waits there, or None if this does not say so."""
     continuation = at_ - continuation_offset("coroutine_")
     if is_continuation(continuation):
-        _continued(of, continuation, words, found)
-        return
+        return _continued(of, continuation, words, found)
     try:
-        waiter = waiter_at(at_ - owner)
+        waiter = waiter_at(at_ - offset(required_type("tryst::detail::waiter"), "owner"))
     except gdb.MemoryError:
-        return
-    run = symbol(waiter.run)
-    if re.search(r"awaitable_operation<tryst::detail::operation<|::after_turn", run) and waiter.stage not in (
-        "created",
-        "finished",
-    ):
+        return None
+    if re.search(r"awaitable_operation<tryst::detail::operation<|::after_turn", symbol(waiter.run)):
+        if waiter.stage in ("created", "finished"):
+            return False
         found.waiters.append(waiter)
-        return
+        return True
     for name, text in (
         ("tryst::schedule_operation", "ready to run on {}"),
         ("tryst::task_scope::join_operation", "waiting in task_scope::join"),
     ):
         type_ = type_or_none(name)
-        if type_ is None:
-            continue
-        node_at = at_ - offset(type_, "coroutine_")
-        run = symbol(word_or_zero(node_at + offset(type_, "run")))
-        if name.rsplit("::", 1)[-1] in run:
+        node_at = 0 if type_ is None else at_ - offset(type_, "coroutine_")
+        if type_ is not None and name.rsplit("::", 1)[-1] in symbol(word_or_zero(node_at + offset(type_, "run"))):
             if name.endswith("schedule_operation"):
                 text = text.format(Executor.at(node_at + offset(type_, "executor_")))
             found.text = text
+    return None
 
 
-def _continued(
-    of: Coroutine, continuation: int, words: list[tuple[int, int]], found: Wait
-) -> None:
+def _continued(of: Coroutine, continuation: int, words: list[tuple[int, int]], found: Wait) -> bool:
     before = word_or_zero(continuation - WORD)
     child = Coroutine.at(before)
     if child is not None and awaiter_of_task(child) == continuation:
         found.children.append(child)
-        return
+        return True
     counter = _offset_or_none("tryst::detail::join_counter", "awaiter")
     group = 0 if counter is None else continuation - counter
     children = group_children(group, words) if group else []
     if children:
         found.children.extend(children)
         found.text = "waiting for all of a group"
-        return
+        return True
     for back in range(WORD, 17 * WORD, WORD):
         fire = symbol(word_or_zero(continuation - back))
         if "::pass_deadline" in fire and "sleep_awaiter" in fire:
             stage = read(continuation + required_type("tryst::detail::continuation").sizeof, 1)
-            if stage and stage[0] in _timed_stages():
-                deadline = deadline_behind(continuation - back, WORD)
-                found.text = "sleeping, " + describe_deadline(deadline)
-            return
-    if word_or_zero(before) == continuation and "waiting" not in found.text:
-        found.text = f"waiting for the result of spawn_future {before:#x}"
+            if not stage or stage[0] not in _timed_stages():
+                return False
+            deadline = deadline_behind(continuation - back, WORD)
+            found.text = "sleeping, " + describe_deadline(deadline)
+            return True
+    if word_or_zero(before) == continuation:
+        if "waiting" not in found.text:
+            found.text = f"waiting for the result of spawn_future {before:#x}"
+        return True
+    return any(word == continuation and read(at_ + WORD, 1) == b"\1" for at_, word in words)  # of a sender
 
 
 def _timed_stages() -> set[int]:
