@@ -217,7 +217,8 @@ struct counted {};
 
 /// A policy of exchangers and channels: a `Span` exists during each wait, in the waiting operation.
 ///
-/// `Span(name)` is called when the wait begins, with the name of the exchanger (`set_name`). When
+/// `Span(name)` is called when the wait begins, with the name of the exchanger (`set_name`); or
+/// `Span(name, where)`, if there is such a constructor, with the `std::source_location` of the wait. When
 /// it ends, `end(error)` is called once, with an `std::error_code` that is zero after an exchange,
 /// and then the destructor. All three run where the waiting party runs: on its executor or thread.
 /// They must not throw. An operation that finds its partner at once usually has no span. In the

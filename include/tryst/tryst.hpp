@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The whole core: exchangers, channels, and everything needed to wait in them. No adapter.
+/// The whole core: exchangers, channels, and everything needed to wait in them. No adapter, and not
+/// <tryst/dump_waiters.hpp>, which needs streams.
 /// Standard library only.
 #pragma once
 

@@ -374,6 +374,16 @@ class PairingServer(unittest.TestCase):
             self.assertEqual(server.get("/readyz"), (200, "ok\n"))
             self.assertIn("\npairing_exchanged 2\n", server.get("/metrics")[1])
 
+    def test_lists_who_waits(self):
+        with Server("--admin-port=0") as server:
+            self.assertEqual(server.get("/waiters"), (200, "0 parties wait\n\n"))
+            waiting = [Client(server, request(room)) for room in (b"one\nroom", b"two")]
+            server.until(waiting=2, rooms=2)
+            text = server.get("/waiters")[1]
+            self.assertRegex(text, r"\A2 parties wait\n(1 at .*, .*local_room\.cpp:\d+ in .*, for \d+\.\d{3} s\n){2}\n\Z")
+            self.assertIn("1 at one?room, ", text)
+            del waiting
+
     def test_refuses_other_requests_of_http(self):
         with Server("--admin-port=0") as server:
             self.assertEqual(server.get("/livez", "Host: a\r\nHost: b\r\n")[0], 400)

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "admin_server.hpp"
 
+#include <tryst/dump_waiters.hpp>
+
 #include <fmt/format.h>
 
 #include <chrono>
+#include <sstream>
 #include <stdexcept>
 
 #include <sys/socket.h>
@@ -62,6 +65,11 @@ admin_server::admin_server(const shared_state& shared, const std::string& addres
             text += fmt::format("\npairing_{} {}", name, value);
         }
         answer(response, 200, text);
+    });
+    Get("/waiters", [](const httplib::Request&, httplib::Response& response) {
+        std::ostringstream text;
+        tryst::dump_waiters(text);
+        answer(response, 200, text.str());
     });
 
     if (!bind(address)) {

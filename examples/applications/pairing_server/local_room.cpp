@@ -2,6 +2,7 @@
 #include "room.hpp"
 
 #include <tryst/asio.hpp>
+#include <tryst/dump_waiters.hpp>
 #include <tryst/exchanger.hpp>
 #include <tryst/red_blue_exchanger.hpp>
 
@@ -20,7 +21,10 @@ std::error_code take(tryst::exchange_result<std::string> result, std::string& te
 /// Pairs any two clients.
 class local_room final : public room {
 public:
-    explicit local_room(tryst::counters& all_rooms) : exchanger_(0, all_rooms) {}
+    local_room(tryst::counters& all_rooms, const std::string& name)
+        : name_(name), exchanger_(0, all_rooms) {
+        exchanger_.set_name(name_.c_str());
+    }
 
     awaitable<std::error_code> meet(request_kind /*kind*/, std::string& text,
                                     std::chrono::milliseconds patience,
@@ -31,14 +35,18 @@ public:
     }
 
 private:
+    const std::string name_;
     // A single slot keeps thousands of rooms small; few clients use a room at the same time.
-    tryst::exchanger<std::string, tryst::counted> exchanger_;
+    tryst::exchanger<std::string, tryst::counted, tryst::listed> exchanger_;
 };
 
 /// Pairs clients that ask (red) with clients that answer (blue).
 class local_red_blue_room final : public room {
 public:
-    explicit local_red_blue_room(tryst::counters& all_rooms) : exchanger_(all_rooms) {}
+    local_red_blue_room(tryst::counters& all_rooms, const std::string& name)
+        : name_(name), exchanger_(all_rooms) {
+        exchanger_.set_name(name_.c_str());
+    }
 
     awaitable<std::error_code> meet(request_kind kind, std::string& text,
                                     std::chrono::milliseconds patience,
@@ -54,8 +62,10 @@ public:
     }
 
 private:
+    const std::string name_;
     // Serves the longest waiting first.
-    tryst::red_blue_exchanger<std::string, std::string, tryst::order::fifo, tryst::counted>
+    tryst::red_blue_exchanger<std::string, std::string, tryst::order::fifo, tryst::counted,
+                              tryst::listed>
         exchanger_;
 };
 
@@ -63,11 +73,11 @@ class local_place final : public meeting_place {
 public:
     explicit local_place(bool red_blue) noexcept : red_blue_(red_blue) {}
 
-    std::unique_ptr<room> open(const std::string& /*name*/) final {
+    std::unique_ptr<room> open(const std::string& name) final {
         if (red_blue_) {
-            return std::make_unique<local_red_blue_room>(counters_);
+            return std::make_unique<local_red_blue_room>(counters_, name);
         }
-        return std::make_unique<local_room>(counters_);
+        return std::make_unique<local_room>(counters_, name);
     }
 
     std::optional<tryst::statistics> stats() const final { return counters_.stats(); }

@@ -44,8 +44,8 @@ void declare(CLI::App& app, pairing::options& chosen) {
                    "IP address to listen on for the administrator's HTTP requests")
         ->check(is_address);
     app.add_option("--admin-port", chosen.admin_port,
-                   "Port to listen on for GET /metrics, /livez and /readyz; 0: any free port, "
-                   "which is printed")
+                   "Port to listen on for GET /metrics, /waiters, /livez and /readyz; 0: any free "
+                   "port, which is printed")
         ->default_str("none");
     app.add_option("--threads", chosen.threads, "Number of threads, each with its own event loop")
         ->check(CLI::Range(1, 256));

@@ -7,6 +7,7 @@
 #include <tryst/detail/meet/item_requirements.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/location.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/result.hpp>
 #include <tryst/statistics.hpp>
@@ -94,7 +95,13 @@ private:
 template <class Span>
 class wait_span {
 public:
-    void begin(const char* name) noexcept { span_.emplace(name); }
+    void begin(const char* name, location where) noexcept {
+        if constexpr (std::is_nothrow_constructible_v<Span, const char*, location>) {
+            span_.emplace(name, where);
+        } else {
+            span_.emplace(name);
+        }
+    }
     void end(outcome how) noexcept {
         if (span_) {
             span_->end(how == outcome::exchanged
@@ -109,9 +116,11 @@ private:
 };
 
 template <class Span>
-concept is_span = std::is_nothrow_constructible_v<Span, const char*> && requires(Span& span) {
-    { span.end(std::error_code()) } noexcept;
-};
+concept is_span = (std::is_nothrow_constructible_v<Span, const char*> ||
+                   std::is_nothrow_constructible_v<Span, const char*, location>) &&
+                  requires(Span& span) {
+                      { span.end(std::error_code()) } noexcept;
+                  };
 
 /// The policies of an exchanger.
 template <class... Policies>
@@ -212,7 +221,7 @@ public:
             w.began.arrive(w.kind == waiter::kind_type::stoppable);
         }
         if constexpr (traces) {
-            w.span.begin(name);
+            w.span.begin(name, w.waits_at.get());
         }
     }
 

@@ -32,6 +32,11 @@ public:
         }
     }
 
+    bool try_lock() noexcept {
+        // [H1] acquire, pairs with [H2]: all earlier sections.
+        return locked_.exchange(1, std::memory_order_acquire) == 0;
+    }
+
     void unlock() noexcept {
         // [H2] release, pairs with [H1]: this section happens-before the next one. The last access
         // to the channel or future of a party whose operation is complete.
@@ -42,11 +47,6 @@ public:
     void disown() noexcept {}
 
 private:
-    bool try_lock() noexcept {
-        // [H1] acquire, pairs with [H2]: all earlier sections.
-        return locked_.exchange(1, std::memory_order_acquire) == 0;
-    }
-
     bool is_free() const noexcept {
         return locked_.load(std::memory_order_relaxed) == 0; // relaxed: a hint; [H1] acquires
     }
