@@ -256,7 +256,7 @@ public:
         return core::template start<resume>(executor_of(coroutine), coroutine.address());
     }
     any_cases& await_resume() noexcept { return *core::take_result(); }
-    any_cases& wait() noexcept {
+    any_cases& wait(detail::location) noexcept {
         detail::thread_wait_strategy strategy;
         return *detail::blocking_wait(static_cast<core&>(*this), strategy);
     }
@@ -339,10 +339,10 @@ public:
         return partner;
     }
 
-    long wait() {
+    long wait(detail::location where) {
         tell_when_waiting(records_[1] == nullptr ? &records_[0]->arrived : nullptr);
         return operation_->visit([&](auto& op) {
-            auto&& result = op.wait();
+            auto&& result = op.wait(where);
             tell_when_waiting(nullptr);
             return end(result);
         });

@@ -29,7 +29,7 @@ public:
     virtual bool
         await_suspend(std::coroutine_handle<detached_coroutine::promise_type>) noexcept = 0;
     virtual void await_resume() = 0;
-    virtual void wait() = 0;
+    virtual void wait(detail::location where) = 0;
 };
 
 /// @tparam End  called with the result.
@@ -48,7 +48,7 @@ public:
         return operation_.await_suspend(party);
     }
     void await_resume() override { end_(operation_.await_resume()); }
-    void wait() override { end_(operation_.wait()); }
+    void wait(detail::location where) override { end_(operation_.wait(where)); }
 
 private:
     Operation operation_;
