@@ -237,22 +237,9 @@ bool checker::known_state(bool is_free) {
     if (limits_.preemptions) {
         state = mix(state, is_free ? nobody : running_);
     }
-    // Whoever came here at a lower cost, or the same, has explored at least as much.
-    const unsigned preemptions = limits_.preemptions ? preemptions_ : 0;
-    const unsigned stale_reads = limits_.stale_reads ? stale_reads_ : 0;
-    const auto at_cost = [&](unsigned p, unsigned s) {
-        const fingerprint f = mix(mix(state, p), s);
-        return f == 0 ? 1 : f;
-    };
-    for (unsigned p = 0; p <= preemptions; ++p) {
-        for (unsigned s = 0; s <= stale_reads; ++s) {
-            if (visited_.contains(at_cost(p, s))) {
-                return true;
-            }
-        }
-    }
-    visited_.insert(at_cost(preemptions, stale_reads));
-    return false;
+    // An execution that came here at a lower cost, or the same, has explored at least as much.
+    return !visited_.insert(
+        state, {limits_.preemptions ? preemptions_ : 0, limits_.stale_reads ? stale_reads_ : 0});
 }
 
 /// Who can make a step; first of all the thread that made the last one.

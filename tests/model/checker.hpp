@@ -321,7 +321,7 @@ private:
 
     bounds limits_;
     choices choices_;
-    fingerprint_set visited_;
+    state_set visited_;
     unsigned preemptions_ = 0;
     unsigned spurious_ = 0;
     unsigned stale_reads_ = 0;

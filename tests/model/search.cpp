@@ -1,34 +1,58 @@
 // SPDX-License-Identifier: MIT
 #include "model/search.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tryst::model {
 
-const fingerprint* fingerprint_set::find(fingerprint f) const noexcept {
+state_set::entry& state_set::find(fingerprint f) noexcept {
     const std::size_t mask = table_.size() - 1;
     std::size_t i = f & mask;
-    while (table_[i] != 0 && table_[i] != f) {
+    while (table_[i].state != 0 && table_[i].state != f) {
         i = (i + 1) & mask;
     }
-    return &table_[i];
+    return table_[i];
 }
 
-bool fingerprint_set::insert(fingerprint f) {
-    auto* place = const_cast<fingerprint*>(find(f));
-    if (*place != 0) {
-        return false;
-    }
-    if (2 * ++size_ > table_.size()) {
-        const auto old = std::exchange(table_, std::vector<fingerprint>(2 * table_.size()));
-        for (const fingerprint each : old) {
-            if (each != 0) {
-                *const_cast<fingerprint*>(find(each)) = each;
+bool state_set::insert(fingerprint state, cost at) {
+    const auto key = [state](unsigned p, unsigned s) {
+        const fingerprint f = mix(mix(state, p), s);
+        return f == 0 ? 1 : f;
+    };
+    // The bits of an entry's costs that are not higher.
+    const auto up_to = [](unsigned p, unsigned s) {
+        std::uint64_t bits = 0;
+        for (unsigned i = 0; i <= std::min(p, side - 1); ++i) {
+            bits |= ((std::uint64_t{2} << std::min(s, side - 1)) - 1) << i * side;
+        }
+        return bits;
+    };
+    const unsigned rows = at.preemptions / side;
+    const unsigned columns = at.stale_reads / side;
+    for (unsigned p = 0; p <= rows; ++p) {
+        for (unsigned s = 0; s <= columns; ++s) {
+            if ((find(key(p, s)).costs &
+                 up_to(at.preemptions - p * side, at.stale_reads - s * side)) != 0) {
+                return false;
             }
         }
-        place = const_cast<fingerprint*>(find(f));
     }
-    *place = f;
+    entry* place = &find(key(rows, columns));
+    if (place->state == 0) {
+        if (2 * ++used_ > table_.size()) {
+            const auto old = std::exchange(table_, std::vector<entry>(2 * table_.size()));
+            for (const entry& each : old) {
+                if (each.state != 0) {
+                    find(each.state) = each;
+                }
+            }
+            place = &find(key(rows, columns));
+        }
+        place->state = key(rows, columns);
+    }
+    place->costs |= std::uint64_t{1} << (at.preemptions % side * side + at.stale_reads % side);
+    ++size_;
     return true;
 }
 

@@ -27,18 +27,33 @@ constexpr fingerprint mix(fingerprint so_far, fingerprint next) noexcept {
     return z ^ (z >> 31U);
 }
 
-/// A set of fingerprints: open addressing, at most half full.
-class fingerprint_set {
+/// The states that executions have come to, and the cost of each: a hash table with open
+/// addressing, at most half full.
+class state_set {
 public:
-    /// @returns whether it was not there yet.
-    bool insert(fingerprint f);
-    bool contains(fingerprint f) const noexcept { return *find(f) != 0; }
+    /// How much an execution has used of each bound.
+    struct cost {
+        unsigned preemptions;
+        unsigned stale_reads;
+    };
+
+    /// @returns false if `state` is known at this cost, or at one that is higher in neither part.
+    bool insert(fingerprint state, cost at);
+    /// How often `insert` has returned true.
     std::size_t size() const noexcept { return size_; }
 
 private:
-    const fingerprint* find(fingerprint f) const noexcept;
+    // Each cost is a bit, and 64 costs share an entry. With bounds below eight, one lookup decides.
+    static constexpr unsigned side = 8;
+    struct entry {
+        fingerprint state; ///< Mixed with the costs divided by `side`; 0 if the entry is free.
+        std::uint64_t costs;
+    };
 
-    std::vector<fingerprint> table_ = std::vector<fingerprint>(std::size_t{1} << 16U); // 0: free
+    entry& find(fingerprint f) noexcept;
+
+    std::vector<entry> table_ = std::vector<entry>(std::size_t{1} << 16U);
+    std::size_t used_ = 0;
     std::size_t size_ = 0;
 };
 
