@@ -296,7 +296,8 @@ private:
     void remember(fingerprint event) noexcept { self().history = mix(self().history, event); }
     void end_event() noexcept { ++self().now.happened[running_]; }
     fingerprint event_id() const noexcept {
-        return mix(running_ + 1, threads_[running_]->now.happened[running_]);
+        const moment now = threads_[running_]->now.happened[running_];
+        return mix(running_ + 1, static_cast<fingerprint>(now));
     }
     void read(unsigned atomic, std::size_t index, std::memory_order order);
     void insert(unsigned atomic, std::size_t index, word value, std::memory_order order);
