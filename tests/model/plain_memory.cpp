@@ -2,6 +2,7 @@
 #include "model/plain_memory.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <sys/mman.h>
 
@@ -49,19 +50,25 @@ std::span<std::byte> plain_memory::stack(std::size_t thread) noexcept {
     return {base_ + thread * stack_size, stack_size};
 }
 
-plain_memory::granule& plain_memory::granule_at(std::size_t index, std::size_t thread) noexcept {
+inline plain_memory::granule& plain_memory::granule_at(std::size_t index,
+                                                       std::size_t thread) noexcept {
     granule& g = granules_[index];
     if (g.execution != execution_) {
         // What nobody has allocated yet is as if it had been freed.
         const bool on_heap = index * granule_size >= max_threads * stack_size;
         const access last = on_heap ? access::release : access::allocation;
-        g = {execution_, false, {static_cast<std::uint8_t>(thread), last, 0, {}}};
+        g.execution = execution_;
+        g.split = false;
+        g.whole.writer = static_cast<std::uint8_t>(thread);
+        g.whole.last_write = last;
+        g.whole.readers = 0;
+        g.whole.written = 0;
     }
     return g;
 }
 
-conflict plain_memory::enter(cell& used, access kind, std::size_t thread,
-                             const view& now) noexcept {
+inline conflict plain_memory::enter(cell& used, access kind, std::size_t thread,
+                                    const view& now) noexcept {
     const moment at = now.happened[thread];
     if (kind != access::allocation) {
         if (used.last_write == access::release || used.written > now.happened[used.writer]) {
@@ -69,15 +76,20 @@ conflict plain_memory::enter(cell& used, access kind, std::size_t thread,
         }
         if (kind == access::read) {
             used.read[thread] = at;
+            used.readers |= static_cast<std::uint8_t>(1U << thread);
             return {};
         }
-        for (std::size_t reader = 0; reader != max_threads; ++reader) {
+        for (unsigned left = used.readers; left != 0; left &= left - 1) {
+            const auto reader = static_cast<std::size_t>(std::countr_zero(left));
             if (used.read[reader] > now.happened[reader]) {
                 return {true, access::read, reader};
             }
         }
     }
-    used = {static_cast<std::uint8_t>(thread), kind, at, {}};
+    used.writer = static_cast<std::uint8_t>(thread);
+    used.last_write = kind;
+    used.readers = 0;
+    used.written = at;
     return {};
 }
 
@@ -123,8 +135,8 @@ void plain_memory::hand_over(std::span<std::byte> block, const view& known,
             used.written = 0;
         }
         for (std::size_t reader = 0; reader != max_threads; ++reader) {
-            if (used.read[reader] <= known.happened[reader]) {
-                used.read[reader] = 0;
+            if (used.was_read_by(reader) && used.read[reader] <= known.happened[reader]) {
+                used.readers ^= static_cast<std::uint8_t>(1U << reader);
             }
         }
     };

@@ -76,9 +76,15 @@ private:
     struct cell { // of one byte, or of eight that have always been used together
         std::uint8_t writer;
         access last_write;
+        std::uint8_t readers; // since then, a bit for each thread
         moment written;
-        moment read[max_threads];
+        moment read[max_threads]; // by those
+
+        bool was_read_by(std::size_t thread) const noexcept {
+            return (readers >> thread & 1U) != 0;
+        }
     };
+    static_assert(max_threads <= 8);
     struct granule { // eight bytes
         std::uint32_t execution;
         bool split; // into `bytes_`
