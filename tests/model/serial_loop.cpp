@@ -36,6 +36,8 @@ std::size_t index_of(const Array& array, std::size_t count, Value value) {
 
 } // namespace
 
+serial_loop::serial_loop() noexcept = default;
+
 const executor_vtable serial_loop::vtable{
     .post = [](void* self, executor_node* node) noexcept { loop(self).post(node); },
     .serial = true,
