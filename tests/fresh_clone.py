@@ -6,7 +6,8 @@
 
 Clones what is committed in TOP, or copies it if git cannot, to a new folder in FOLDER, whose name has a space. Runs
 `./dev demo` there in a terminal of 80 columns, then each example, and prints what they print. Each must end as it
-should, no build may print a warning, and no line of the demo may be wider than the terminal.
+should, no build may print a warning, and no line of the demo may be wider than the terminal. Between the two, builds the
+examples that need no adapter, so that all processors compile them: `./dev example NAME` builds one at a time.
 """
 
 import fcntl
@@ -78,6 +79,11 @@ def try_demo(clone: Path) -> list[str]:
     return found + [f"{len(line)} columns: {line}" for line in lines(output) if len(line) > COLUMNS]
 
 
+def build_together(clone: Path) -> list[str]:
+    status, output = run(["cmake", "--build", "build/examples"], clone)
+    return complaints_about(output) + ([f"status {status}"] if status != 0 else [])
+
+
 def try_example(clone: Path, name: str) -> list[str]:
     until = RUNS_UNTIL.get(name)
     status, output = run(["./dev", "example", name, *ARGUMENTS.get(name, [])], clone, until)
@@ -106,6 +112,7 @@ def main() -> None:
     names = listed.stderr.partition("the examples are: ")[2].split()
     found = [] if "hello" in names else [f"./dev example: {listed.stderr}"]
     found += [f"./dev demo: {complaint}" for complaint in try_demo(clone)]
+    found += [f"the examples: {complaint}" for complaint in build_together(clone)]
     for name in names:
         found += [f"./dev example {name}: {complaint}" for complaint in try_example(clone, name)]
     print("\n".join([*found, f"fresh_clone: the demo and {len(names)} examples, {len(found)} complaints"]))
