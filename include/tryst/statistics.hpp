@@ -86,8 +86,9 @@ enum class counted_event : std::uint8_t {
 /// Counters that one or more exchangers and channels share. They must outlive the exchangers.
 ///
 /// The first threads that count do so in cache lines of their own, without atomic
-/// read-modify-writes. The others share a few lines. Each party of an exchange takes one increment,
-/// or two if it has begun to wait before it claims its partner.
+/// read-modify-writes. The others share a few lines. Each party of an exchange takes one increment:
+/// when it begins to wait, or when it claims its partner. A party that loses a race for its place
+/// may take two.
 class counters {
 public:
     /// Makes counters that are zero.
@@ -221,9 +222,9 @@ struct counted {};
 /// `Span(name, where)`, if there is such a constructor, with the `std::source_location` of the wait. When
 /// it ends, `end(error)` is called once, with an `std::error_code` that is zero after an exchange,
 /// and then the destructor. All three run where the waiting party runs: on its executor or thread.
-/// They must not throw. An operation that finds its partner at once usually has no span. In the
-/// order `fifo` it has a short one, because a party takes its place before it looks for its
-/// partner. A `try_` operation has none. For a selection, each case that waits has one.
+/// They must not throw. An operation that finds its partner at once has no span, nor has a `try_`
+/// operation. If another party takes the place in which it was about to wait, it may have a short
+/// one. For a selection, each case that waits has one.
 /// @tparam Span  a class that need not be movable, and is not over-aligned.
 template <class Span>
 struct traced {};

@@ -402,7 +402,7 @@ def queue() -> Iterator[Mutant]:
     yield mutant("the front moves before the ticket", wanted,
                  wanted + "            segments_.advance(front(own), segments_.find(wanted, front(own)), 1);\n")
     yield mutant("a try overlooks the last", "if (lead <= 0 &&", "if (lead <= 1 &&")
-    visits = "            if (const match_result found = visit(t, n, nullptr);\n"
+    visits = "            if (const match_result found = visit(t, n, nullptr, nothing_before_offer());\n"
     yield mutant("a try passes no cell", visits,
                  "            if (segments_.cell(n, t).load(std::memory_order_acquire) == empty) {\n"
                  "                return {match_result::empty};\n            }\n" + visits)
@@ -431,7 +431,8 @@ def queue() -> Iterator[Mutant]:
     yield mutant("a segment that was allocated late gets an old ticket",
                  "        if (link_of(last.n) != link) { // I9: `n` may have been that segment\n            segments_.release(n);\n"
                  "            return append_result::exists;\n        }\n", "", file=segments)
-    yield mutant("nobody waits", "visit(t, n, has_memory ? &w : nullptr)", "visit(t, n, nullptr)")
+    yield mutant("nobody waits", "visit(t, n, has_memory ? &w : nullptr, before_offer)",
+                 "visit(t, n, nullptr, before_offer)")
     yield mutant("what is cancelled is taken for a waiter", "        if (seen > finished &&\n", "        if (seen != empty &&\n")
     yield mutant("a waiter forgets its place", "                w->place = list::cell_number(n, t);\n", "")
     yield mutant("nobody leaves a cell", "        cell.store(finished, std::memory_order_release);\n", "")
@@ -763,6 +764,12 @@ def counters() -> Iterator[Mutant]:
                  "            if (!w.began.is_set()) [[likely]] {\n", "            if (true) {\n")
     yield Mutant("counters: a stale waiter is not counted", steps,
                  "            observer_.ended(q, outcome::not_selected);\n", "")
+    yield Mutant("counters: a case that waits again does not arrive again", "detail/meet/standing_cases.hpp",
+                 "            Side::observer::renew(waiting);\n", "")
+    yield Mutant("probes: each arrival in a queue waits", "detail/meet/fifo.hpp", "        while (true) {\n",
+                 "        base::begin_wait(w);\n        while (true) {\n")
+    yield Mutant("probes: a case waits before its selection does", steps, "            w.at = stage::registered;\n",
+                 "            start_wait(w);\n")
     yield Mutant("counters: an end without a wait is no arrival", observer,
                  "            count(counted_event::wait, !ending.began.is_set());\n", "")
     yield Mutant("thread numbers: two threads get one number", numbers, "std::countr_one(seen)", "(seen == 0 ? 0 : 1)")

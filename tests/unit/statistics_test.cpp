@@ -6,6 +6,8 @@
 #include "support/manual_clock.hpp"
 #include "support/queue_executor.hpp"
 
+#include <tryst/case_set.hpp>
+#include <tryst/channel.hpp>
 #include <tryst/exchanger.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/red_blue_exchanger.hpp>
@@ -381,6 +383,62 @@ TEST_F(Spans, CoverTheWaitNotTheArrivalThatEndsIt) {
     expect_lines({}); // it ends where the waiting party runs
     loop.run_until_idle();
     expect_lines({"pairs: exchanged"});
+}
+
+template <class Channel>
+void expect_no_span_of_an_arrival_that_finds_its_partner(Channel& at) {
+    at.set_name("at");
+    constexpr auto send = [](Channel& to) -> task<> {
+        auto sent = co_await to.send(1);
+        static_cast<void>(sent);
+    };
+    constexpr auto receive = [](Channel& from) -> task<> {
+        auto got = co_await from.receive();
+        static_cast<void>(got);
+    };
+    run_loop loop;
+    loop.spawn(receive(at));
+    loop.run_until_idle();
+    loop.run(send(at));
+    loop.run_until_idle();
+    EXPECT_EQ(logged_span::lines, std::vector<std::string>{"at: exchanged"});
+    EXPECT_EQ(at.stats().arrivals, 2U);
+    logged_span::lines.clear();
+    expect_consistent(at.stats());
+}
+
+TEST_F(Spans, DoNotExistWhereNothingWaits) {
+    using traced = tryst::traced<logged_span>;
+    tryst::synchronous_channel<int, order::fifo, counted, traced> oldest;
+    expect_no_span_of_an_arrival_that_finds_its_partner(oldest);
+    tryst::synchronous_channel<int, order::lifo, counted, traced> latest;
+    expect_no_span_of_an_arrival_that_finds_its_partner(latest);
+    tryst::channel<int, counted, traced> unbuffered(0);
+    expect_no_span_of_an_arrival_that_finds_its_partner(unbuffered);
+    tryst::channel<int, counted, traced> buffered(1);
+    expect_no_span_of_an_arrival_that_finds_its_partner(buffered);
+    tryst::channel<int, counted, traced, tryst::single_threaded> alone(1);
+    expect_no_span_of_an_arrival_that_finds_its_partner(alone);
+}
+
+TEST(Statistics, AddUpForACaseOfASetThatWaitsAgain) {
+    tryst::synchronous_channel<int, order::fifo, counted> at;
+    {
+        tryst::case_set<int, tryst::receive_case<decltype(at)>> set;
+        set.add(at.receive(), 1);
+        EXPECT_FALSE(set.try_next());
+        expect_consistent(at.stats(), 1);
+        EXPECT_FALSE(at.try_send(1)); // hands the case back
+        expect_consistent(at.stats());
+        run_loop loop;
+        loop.spawn([](auto& to) -> task<> { (void)co_await to.send(2); }(at));
+        loop.run_until_idle();
+        EXPECT_TRUE(set.try_next()); // the case claims the sender, and does not wait
+        loop.run_until_idle();
+        EXPECT_EQ(at.stats().exchanges, 1U);
+        expect_consistent(at.stats());
+    }
+    expect_consistent(at.stats());
 }
 
 TEST_F(Spans, EndWithTheReason) {

@@ -44,9 +44,12 @@ public:
 
     template <class Party = coroutine_party, class W>
     arrival arrive(W& w, bool /*spread*/) noexcept {
-        TRYST_TRACE(wait_start, base::name_, std::addressof(w), this);
-        if (w.left != 0) { // otherwise there is nothing to count
-            base::observer_.arrive(w, base::name_);
+        if constexpr (Observer::traces) {
+            // The constructor of a span must not run in a section.
+            if (const arrival found = derived().meet(w, false); found != arrival::offered) {
+                return found;
+            }
+            base::begin_wait(w);
         }
         return derived().meet(w, true);
     }
@@ -63,6 +66,12 @@ public:
 
 protected:
     ~section_protocol() = default;
+
+    /// What a section calls if `w` waits.
+    template <class W>
+    auto before_wait(W& w) noexcept {
+        return [this, &w]() noexcept { base::begin_wait(w); };
+    }
 
 private:
     friend Derived;
@@ -152,6 +161,7 @@ public:
 
 private:
     using base::arena_;
+    using base::before_wait;
     using base::observer_;
 
     /// @returns `completed`; `waiting`; or `offered`, if `w` could only wait and must not.
@@ -165,7 +175,7 @@ private:
     /// @returns as above; `claimed` if there is more to do.
     template <class W>
     [[gnu::always_inline]] inline arrival meet_alone(W& w, bool may_wait) noexcept {
-        switch (arena_.list().meet_alone(w, may_wait, observer_)) {
+        switch (arena_.list().meet_alone(w, may_wait, observer_, before_wait(w))) {
         case progress::completed:
             base::set_own_outcome(w, outcome::exchanged);
             return arrival::completed;
@@ -183,7 +193,8 @@ private:
         bool pinned = false;
         while (true) {
             choice partner;
-            progress now = arena_.list().meet(w, may_wait, partner, pinned, observer_);
+            progress now =
+                arena_.list().meet(w, may_wait, partner, pinned, observer_, before_wait(w));
             if (now == progress::held) {
                 now = meet_later(w, may_wait, partner, pinned);
             }
@@ -240,7 +251,7 @@ private:
         TRYST_TRACE(held_selection);
         progress now = progress::held;
         detail::retry_until([&] {
-            now = arena_.list().meet(w, may_wait, partner, pinned, observer_);
+            now = arena_.list().meet(w, may_wait, partner, pinned, observer_, before_wait(w));
             return now != progress::held;
         });
         return now;

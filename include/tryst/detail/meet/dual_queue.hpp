@@ -81,7 +81,8 @@ public:
         return match_before(limit, own, mine);
     }
 
-    match_result enqueue_or_match(waiter& w, colour own) noexcept {
+    template <class BeforeOffer = nothing_before_offer>
+    match_result enqueue_or_match(waiter& w, colour own, BeforeOffer before_offer = {}) noexcept {
         while (true) {
             // [Q6] acquire, pairs with [Q9], [Q14] and [Q15]: the links that a sweep has changed,
             // or everything before the close.
@@ -97,7 +98,7 @@ public:
                 n = find(own, t, has_memory);
             }
             if (n != list::none) {
-                if (const match_result found = visit(t, n, has_memory ? &w : nullptr);
+                if (const match_result found = visit(t, n, has_memory ? &w : nullptr, before_offer);
                     found.kind != match_result::empty) {
                     return found;
                 }
@@ -234,7 +235,7 @@ private:
             if (n == list::none) {
                 continue;
             }
-            if (const match_result found = visit(t, n, nullptr);
+            if (const match_result found = visit(t, n, nullptr, nothing_before_offer());
                 found.kind == match_result::partner) {
                 return found;
             }
@@ -332,7 +333,9 @@ private:
     /// cell if `w` is null or the ticket is void.
     /// @returns `partner` or `offered`; `empty` if the partner has withdrawn or passed, or if this
     ///   party has passed.
-    match_result visit(ticket t, typename list::number n, waiter* w) noexcept {
+    template <class BeforeOffer>
+    match_result visit(ticket t, typename list::number n, waiter* w,
+                       BeforeOffer before_offer) noexcept {
         atomic<word>& cell = segments_.cell(n, t);
         detail::prefetch_for_write(&cell);
         // [Q10] acquire, pairs with [Q1], [Q3], [Q4] and [Q12]: the first visitor's waiter, its
@@ -341,6 +344,7 @@ private:
         if (seen == empty) {
             if (w != nullptr && !segments_.is_void(t)) {
                 w->place = list::cell_number(n, t);
+                before_offer();
                 // [Q1] release, pairs with [Q2], [Q10], [Q12] and [Q19]: publishes *w to the second
                 // visitor or the closer. Failure acquire, pairs with itself, [Q3], [Q4] and [Q12].
                 if (cell.compare_exchange_strong(seen, reinterpret_cast<word>(w),

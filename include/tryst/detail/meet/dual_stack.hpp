@@ -90,7 +90,8 @@ public:
         }
     }
 
-    match_result enqueue_or_match(waiter& w, colour own) noexcept {
+    template <class BeforeOffer = nothing_before_offer>
+    match_result enqueue_or_match(waiter& w, colour own, BeforeOffer before_offer = {}) noexcept {
         const auto mine = reinterpret_cast<word>(&w);
         while (true) {
             const number n = nodes_.allocate();
@@ -104,6 +105,7 @@ public:
             // reads it. (If the popper itself released it, [N3] has acquired that.)
             word seen = place.load(std::memory_order_acquire);
             if (seen == vacant(own)) {
+                before_offer();
                 // [D3] release, pairs with [D4] and [D11]: publishes *w to the popper. Failure
                 // acquire, pairs with [D4] and [D11]: the node was popped and is free.
                 if (place.compare_exchange_strong(seen, mine, std::memory_order_release,
@@ -126,6 +128,7 @@ public:
             std::uint64_t head = head_.load(std::memory_order_relaxed);
             back_off contended;
             while ((head & closed) == 0 && (top_of(head) == pool::none || colour_of(head) == own)) {
+                before_offer();
                 // Relaxed: published by the head.
                 here.next.store(top_of(head), std::memory_order_relaxed);
                 // [D2] release, pairs with [D1] and [D7]: *w and its node. Failure relaxed:

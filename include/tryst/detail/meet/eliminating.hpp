@@ -82,8 +82,6 @@ public:
 
     template <class Party = coroutine_party, class W>
     arrival arrive(W& w, bool spread) noexcept {
-        TRYST_TRACE(wait_start, base::name_, std::addressof(w), this);
-        base::observer_.arrive(w, base::name_);
         return meet(w, spread, nullptr);
     }
 
@@ -140,7 +138,8 @@ private:
                     continue; // the arena may have grown
                 }
             }
-            match_result found = arena_.list().enqueue_or_match(w, W::side);
+            match_result found =
+                arena_.list().enqueue_or_match(w, W::side, [&]() noexcept { base::begin_wait(w); });
             if (found.kind == match_result::out_of_memory && has_tried_stack) {
                 continue; // `try_match` may have collided, and overlooked a partner
             }

@@ -65,10 +65,9 @@ public:
 
     template <class Party = coroutine_party, class W>
     arrival arrive(W& w, bool /*spread*/) noexcept {
-        TRYST_TRACE(wait_start, base::name_, std::addressof(w), this);
-        base::observer_.arrive(w, base::name_);
         while (true) {
-            match_result found = arena_.list().enqueue_or_match(w, W::side);
+            match_result found =
+                arena_.list().enqueue_or_match(w, W::side, [&]() noexcept { base::begin_wait(w); });
             if (base::apply_match(w, found)) {
                 return arrival::completed;
             }

@@ -126,7 +126,9 @@ public:
 
     // ---- The waiting party.
 
-    progress meet(receiver& w, bool may_wait) noexcept {
+    /// @param before_wait  is called if the party waits, in the section.
+    template <class BeforeWait>
+    progress meet(receiver& w, bool may_wait, BeforeWait before_wait) noexcept {
         const section here(lock_);
         if (phase_ == phase::full) {
             phase_ = phase::over;
@@ -141,6 +143,7 @@ public:
             return progress::no_partner;
         }
         assert(waiting_ == nullptr && "tryst: two parties must not wait for one future");
+        before_wait();
         waiting_ = &w;
         return progress::waiting;
     }
@@ -300,7 +303,7 @@ private:
     /// As for a channel.
     template <class W>
     arrival meet(W& w, bool may_wait) noexcept {
-        switch (arena_.meet(w, may_wait)) {
+        switch (arena_.meet(w, may_wait, base::before_wait(w))) {
         case progress::waiting: // `w` must not be touched
             return arrival::waiting;
         case progress::no_partner:

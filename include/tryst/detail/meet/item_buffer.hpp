@@ -366,9 +366,11 @@ public:
     /// The steps of a party that brings or takes one item, if they concern no other party: moves
     /// the item, or waits. Most operations end here. Under a lock, does nothing in a channel that
     /// was made with the limit 0: unless the limit has risen, each item there needs two parties.
+    /// @param before_wait  is called if the party waits, in the section.
     /// @returns as `meet`; `unfinished` if the caller must call that.
-    template <class W>
-    [[gnu::always_inline]] progress meet_alone(W& w, bool may_wait, observer& seen) noexcept {
+    template <class W, class BeforeWait>
+    [[gnu::always_inline]] progress meet_alone(W& w, bool may_wait, observer& seen,
+                                               BeforeWait before_wait) noexcept {
         if (W::is_batch || (is_shared && !has_buffer_)) {
             return progress::unfinished;
         }
@@ -385,15 +387,16 @@ public:
         if (!can_only_wait(w)) {
             return progress::unfinished;
         }
-        return may_wait ? wait(w) : progress::no_partner;
+        return may_wait ? wait(w, before_wait) : progress::no_partner;
     }
 
     /// Hands the items of `w` to waiting receivers, or puts them into the buffer.
     /// @param partner  is set to a party that must be completed, if there is one.
     /// @param pinned   whether the caller has pinned the channel. Set if the section does so.
-    template <class W>
+    template <class W, class BeforeWait>
         requires(W::side == colour::red)
-    progress meet(W& w, bool may_wait, choice& partner, bool& pinned, observer& seen) noexcept {
+    progress meet(W& w, bool may_wait, choice& partner, bool& pinned, observer& seen,
+                  BeforeWait before_wait) noexcept {
         const section here(lock_);
         for (std::size_t moved = 0; w.left != 0; ++moved) {
             if (closed_) {
@@ -427,7 +430,7 @@ public:
                 release_away(seen);
             }
             if (!senders_.empty() || !fits(w)) {
-                return may_wait ? wait(w) : progress::no_partner;
+                return may_wait ? wait(w, before_wait) : progress::no_partner;
             }
             if (!items_.has_place()) {
                 return end(progress::no_block, partner, pinned);
@@ -439,9 +442,10 @@ public:
     }
 
     /// Takes items from the buffer, or from waiting senders. `partner` and `pinned` are as above.
-    template <class W>
+    template <class W, class BeforeWait>
         requires(W::side == colour::blue)
-    progress meet(W& w, bool may_wait, choice& partner, bool& pinned, observer& seen) noexcept {
+    progress meet(W& w, bool may_wait, choice& partner, bool& pinned, observer& seen,
+                  BeforeWait before_wait) noexcept {
         const section here(lock_);
         for (std::size_t moved = 0; w.left != 0; ++moved) {
             if (moved == items_per_section) {
@@ -482,7 +486,7 @@ public:
             if (closed_) {
                 return progress::closed;
             }
-            return may_wait ? wait(w) : progress::no_partner;
+            return may_wait ? wait(w, before_wait) : progress::no_partner;
         }
         if (admits()) {
             partner = admit_first(seen);
@@ -637,11 +641,15 @@ private:
         return !closed_ && senders_.empty();
     }
 
-    progress wait(sender& q) noexcept {
+    template <class BeforeWait>
+    progress wait(sender& q, BeforeWait before_wait) noexcept {
+        before_wait();
         senders_.push_back(q);
         return progress::waiting;
     }
-    progress wait(receiver& q) noexcept {
+    template <class BeforeWait>
+    progress wait(receiver& q, BeforeWait before_wait) noexcept {
+        before_wait();
         receivers_.push_back(q);
         return progress::waiting;
     }

@@ -25,7 +25,7 @@ namespace tryst::detail {
 /* Observation
  * The protocol reports its events to an observer, which is empty without policies.
  *
- *   arrive       a party is about to offer its waiter
+ *   arrive       a party begins to wait: it has found no partner, and is about to offer its waiter
  *   park         the party of a stoppable waiter is about to suspend
  *   matched      the caller has claimed a partner
  *   ended        a party's operation ends without an exchange
@@ -58,6 +58,7 @@ public:
 
     /// @param later  whether `park` follows, where the time begins.
     void arrive(bool later) noexcept { store(later ? not_timed : batch_time()); }
+    void reset() noexcept { store(not_arrived); }
     void park() noexcept {
         if (load() == not_timed) {
             store(batch_time());
@@ -195,6 +196,7 @@ template <class... Policies>
 class observer {
 public:
     static constexpr bool counts = policies<Policies...>::counts;
+    static constexpr bool traces = !std::is_void_v<typename policies<Policies...>::span>;
     using waiter =
         std::conditional_t<sizeof...(Policies) == 0, detail::waiter, observed_waiter<Policies...>>;
 
@@ -290,15 +292,20 @@ public:
     }
 
     /// Call on the owner's side when the wait of `w` is over. The exchanger may be gone.
-    static void end_span([[maybe_unused]] waiter& w, [[maybe_unused]] outcome how) noexcept {
+    static void end_wait([[maybe_unused]] waiter& w, [[maybe_unused]] outcome how) noexcept {
         if constexpr (traces) {
             w.span.end(how);
         }
     }
 
-private:
-    static constexpr bool traces = !std::is_void_v<typename policies<Policies...>::span>;
+    /// Call after `end_wait`, if `w` may wait again.
+    static void renew([[maybe_unused]] waiter& w) noexcept {
+        if constexpr (counts) {
+            w.began.reset();
+        }
+    }
 
+private:
     static constexpr counted_event event_of(outcome how) noexcept {
         switch (how) {
         case outcome::timed_out:

@@ -160,6 +160,7 @@ protected:
     /// Offers `w` in `here`, the slot that `w.place` names, if that slot is empty.
     template <class W>
     bool offer(W& w, slot& here) noexcept {
+        base::begin_wait(w);
         if (!here.offer(std::addressof(w), W::side)) {
             return false;
         }

@@ -148,7 +148,6 @@ public:
         if ((spent && base::ends_overdue({})) || prepare_start<Party>() || base::ends_at_once({})) {
             return arrival::completed;
         }
-        this->at = stage::offered;
         this->executor = on;
         return protocol_->template arrive<Party>(mine(), true);
     }
@@ -202,7 +201,6 @@ private:
         const bool no_limits = !base::can_be_limited() && !cancellable;
         this->kind = no_limits ? waiter::kind_type::unstoppable : waiter::kind_type::stoppable;
         this->run = Done;
-        this->at = stage::offered;
         const arrival where = protocol_->arrive(mine(), static_cast<bool>(this->executor));
         if (where == arrival::waiting && limits_begin_later) {
             return wait_a_turn<Done>();
@@ -268,7 +266,7 @@ private:
 
     void end_wait(outcome how) noexcept {
         TRYST_TRACE(wait_end, &mine(), static_cast<int>(how));
-        Side::observer::end_span(mine(), how);
+        Side::observer::end_wait(mine(), how);
     }
 
     /// Whether a stop was requested before the start; then the operation is complete.

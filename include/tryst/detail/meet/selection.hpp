@@ -233,25 +233,47 @@ private:
         at_ = stage::offered;
         const void* latest = nullptr;
         std::size_t registered = 0;
+        bool has_opened = false;
         auto enlist = [&](auto& each) {
             if (each.where() == latest) {
                 return false; // one of them takes part
             }
             if (registered == held_cases) {
                 registered = 0;
+                if (!std::exchange(has_opened, true)) {
+                    begin_waits();
+                }
                 if (!reopen()) {
                     return true;
                 }
             }
             latest = each.where();
             ++registered;
-            return each.enlist();
+            const bool decided = each.enlist();
+            if constexpr (!std::remove_reference_t<decltype(each)>::is_event) {
+                if (has_opened && !decided) {
+                    each.begin_wait();
+                }
+            }
+            return decided;
         };
         if (!cases_.register_each(order_, enlist)) {
+            if (!has_opened) {
+                begin_waits();
+            }
             return false;
         }
         base::await_settled();
         return true;
+    }
+
+    /// Begins the waits of the cases that are in wait lists. Precondition: the selection is held.
+    void begin_waits() noexcept {
+        cases_.for_each([](auto& each) {
+            if constexpr (!std::remove_reference_t<decltype(each)>::is_event) {
+                each.begin_wait();
+            }
+        });
     }
 
     /// Decides for an event that has come, if there is one.

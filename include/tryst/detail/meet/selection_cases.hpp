@@ -72,18 +72,30 @@ public:
         return protocol_ != nullptr && protocol_->try_match_all(*this);
     }
 
-    /// Claims a partner, or waits in the wait list.
+    /// The wait of a case begins when its selection waits, unless it was decided before.
+    static constexpr bool begins_later = true;
+
+    /// Claims a partner, or goes to the wait list.
     /// @returns whether the case is decided.
     bool enlist() noexcept {
         const bool completed = protocol_->arrive(*this, false) == arrival::completed;
-        this->at = completed ? stage::finished : stage::offered;
+        if (completed) {
+            this->at = stage::created;
+        }
         return completed;
+    }
+
+    /// Begins the wait of a case that is in the wait list, while its selection is held.
+    void begin_wait() noexcept {
+        if (this->at == stage::registered) {
+            protocol_->begin_case(*this);
+        }
     }
 
     /// Leaves the wait list, if the case is there.
     void leave() noexcept {
-        if (this->at == stage::offered) {
-            this->at = stage::finished;
+        if (this->at == stage::offered || this->at == stage::registered) {
+            this->at = this->at == stage::offered ? stage::finished : stage::created;
             protocol_->withdraw(*this, outcome::not_selected);
         }
     }
@@ -93,7 +105,7 @@ public:
         if (this->at != stage::created) {
             const outcome how = this->result == outcome::pending ? lost : this->result;
             TRYST_TRACE(wait_end, this, static_cast<int>(how));
-            Side::observer::end_span(*this, how);
+            Side::observer::end_wait(*this, how);
         }
     }
 

@@ -29,7 +29,9 @@ public:
         return {match_result::partner, slot::offered(seen)};
     }
 
-    match_result enqueue_or_match(waiter& w, colour own) noexcept {
+    template <class BeforeOffer = nothing_before_offer>
+    match_result enqueue_or_match(waiter& w, colour own, BeforeOffer before_offer = {}) noexcept {
+        before_offer();
         return {offer(&w, own) ? match_result::offered : match_result::empty};
     }
 

@@ -92,9 +92,14 @@ public:
                protocol_->withdraw_case(waiting);
     }
 
+    /// Ends the case's wait, if it has begun. The case may begin another.
     void end_wait(outcome how) noexcept {
-        TRYST_TRACE(wait_end, std::addressof(waiting), static_cast<int>(how));
-        Side::observer::end_span(waiting, how);
+        if (waiting.at != stage::created) {
+            TRYST_TRACE(wait_end, std::addressof(waiting), static_cast<int>(how));
+            Side::observer::end_wait(waiting, how);
+            Side::observer::renew(waiting);
+            waiting.at = stage::created;
+        }
     }
 
     result take_result() noexcept {

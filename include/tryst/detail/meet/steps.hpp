@@ -113,6 +113,12 @@ public:
     }
     void pin_case() noexcept { arena_.pin(); }
 
+    /// Begins the wait of a case that is in the wait list, and whose selection is held.
+    template <class W>
+    void begin_case(W& w) noexcept {
+        start_wait(w);
+    }
+
     /// Ends the operation of `w`, which belongs to the caller and is in no slot, without an
     /// exchange.
     template <class W>
@@ -210,6 +216,20 @@ protected:
             }
         } while (next.party == nullptr && next.more);
         return next;
+    }
+
+    /// Call before each attempt to offer `w`: its wait begins, unless it has begun. The wait of a
+    /// selection's case begins later (`begin_case`).
+    template <class W>
+    [[gnu::always_inline]] void begin_wait(W& w) noexcept {
+        if (w.at != stage::created) {
+            return;
+        }
+        if constexpr (requires { W::begins_later; }) {
+            w.at = stage::registered;
+        } else {
+            start_wait(w);
+        }
     }
 
     /// Applies `found`, the result of a step of `w` in the wait list. `moving`, if not null, is the
@@ -397,6 +417,13 @@ protected:
     [[no_unique_address]] Observer observer_;
 
 private:
+    template <class W>
+    [[gnu::always_inline]] void start_wait(W& w) noexcept {
+        w.at = stage::offered;
+        TRYST_TRACE(wait_start, name_, std::addressof(w), this);
+        observer_.arrive(w, name_);
+    }
+
     static outcome reason(bool by_deadline) noexcept {
         return by_deadline ? outcome::timed_out : outcome::cancelled;
     }

@@ -95,13 +95,11 @@ public:
 
     template <class Party = coroutine_party, class W>
     arrival arrive(W& w, bool spread) noexcept {
-        TRYST_TRACE(wait_start, base::name_, std::addressof(w), this);
-        observer_.arrive(w, base::name_);
         if constexpr (!Party::owns_thread) {
             // `try_match` has just made step 1, and looked for a partner in step 2.
             if (!arena_.has_grown()) {
                 w.place = 0;
-                if (arena_.list().enqueue_or_match(w, W::side).kind == match_result::offered) {
+                if (offer_in_list(w)) {
                     return arrival::waiting;
                 }
             } else if (spread && offer_in_arena(w)) {
@@ -139,7 +137,7 @@ private:
             const std::uint32_t index = spread ? arena::index(bound) : 0;
             if (index == 0) {
                 w.place = Party::place_in_list(bound);
-                if (arena_.list().enqueue_or_match(w, W::side).kind == match_result::offered) {
+                if (offer_in_list(w)) {
                     base::end_move(moving);
                     return arrival::waiting;
                 }
@@ -165,6 +163,12 @@ private:
                 spread = false; // a party moves from here to slot 0: meet it there
             }
         }
+    }
+
+    template <class W>
+    [[gnu::always_inline]] bool offer_in_list(W& w) noexcept {
+        const auto begin_wait = [&]() noexcept { base::begin_wait(w); };
+        return arena_.list().enqueue_or_match(w, W::side, begin_wait).kind == match_result::offered;
     }
 
     /// Offers `w` in this thread's slot of the arena, if that is empty. This and the next function

@@ -40,11 +40,17 @@ struct match_result {
     waiter* claimed = nullptr;
 };
 
+/// For an arrival that nothing observes.
+struct nothing_before_offer {
+    void operator()() const noexcept {}
+};
+
 /// The protocol's requirements on a wait list.
 /// - `try_match` claims a waiting partner. It may overlook a partner that is still arriving, but
 ///   such a partner does not hide another one that waits.
 /// - `enqueue_or_match` claims a waiting partner, or leaves the waiter in the list. Otherwise
-///   (`empty`) the caller starts again.
+///   (`empty`) the caller starts again. If it finds no partner, it calls `before_offer` before each
+///   attempt to leave the waiter in the list.
 /// - `withdraw` takes a waiter out, if it has not been claimed.
 /// - `close` closes the list permanently and claims all waiters, except those whose partners are
 ///   arriving. It passes each at once to `take`, which returns false if it has completed the
@@ -55,9 +61,9 @@ struct match_result {
 /// The list may use 24 bits of a waiter's `place`.
 template <class List>
 concept wait_list = requires(List& list, const List& seen, waiter& w, bool (*take)(waiter&),
-                             void (*complete)(waiter&)) {
+                             void (*complete)(waiter&), nothing_before_offer before_offer) {
     { list.try_match(colour()) } -> std::same_as<match_result>;
-    { list.enqueue_or_match(w, colour()) } -> std::same_as<match_result>;
+    { list.enqueue_or_match(w, colour(), before_offer) } -> std::same_as<match_result>;
     { list.withdraw(w, colour()) } -> std::same_as<bool>;
     { list.close(take, complete) } -> std::same_as<waiter*>;
     { seen.is_closed() } -> std::same_as<bool>;

@@ -37,6 +37,7 @@ constexpr colour opposite(colour own) noexcept {
 /// The progress of an operation. Only its own executor or thread reads and writes it.
 enum class stage : std::uint8_t {
     created, ///< Not offered yet.
+    registered, ///< A case that is offered, while its selection does not wait yet.
     offered, ///< Only a partner or a close can end the wait now.
     offered_cancelled, ///< As `offered`; the client has cancelled, in force after the turn.
     resuming, ///< Complete; the resumption is queued, because the budget was spent.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The steps of the protocol, for tests and tracers. docs/tracing.md lists their arguments.
+/// The steps of the protocol, for tests and tracers. docs/statistics.md lists their arguments.
 /// `TRYST_TRACE(growth, ...)` expands to nothing, unless a test defines it. With `TRYST_USDT` it is
 /// a probe `tryst:growth`: one nop, and a note about it in a section that is not loaded.
 #pragma once
@@ -110,7 +110,8 @@ enum class step : std::uint8_t {
     commit, ///< A completer decided for a waiter of a selection.
     stale_claim, ///< A claimed waiter belonged to a selection that was decided already.
     held_selection, ///< A completer waited for the registration of a selection.
-    wait_start, ///< A party is about to offer its waiter. With the exchanger's name and the waiter.
+    wait_start, ///< A party begins to wait: it is about to offer its waiter. With the exchanger's
+    ///< name and the waiter.
     wait_end, ///< The party's wait is over. With the waiter and the `outcome`.
 };
 
