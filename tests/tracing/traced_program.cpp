@@ -3,9 +3,10 @@
 //
 //   traced_program once    six waits that end in all ways, in a fixed order, on one thread
 //   traced_program long    waits of 20 ms in "lobby", until its input ends
+//   traced_program crowd   100 such waits at once, each ended by a partner that finds it
 //   traced_program         waits nowhere, but the compiler has seen every step
 //
-// `once` and `long` say first what they are about to do: its name.
+// `once`, `long` and `crowd` say first what they are about to do: its name.
 #include <tryst/tryst.hpp>
 
 #include <atomic>
@@ -86,6 +87,35 @@ void wait_long() {
     other.join();
 }
 
+void wait_in_a_crowd() {
+    tryst::synchronous_channel<int> lobby;
+    lobby.set_name("lobby");
+    const auto receive = [](tryst::synchronous_channel<int>& from) -> tryst::task<> {
+        (void)co_await from.receive();
+    };
+    const auto send = [](tryst::synchronous_channel<int>& to) -> tryst::task<> {
+        (void)co_await to.send(1);
+    };
+    std::atomic<bool> over{false};
+    std::thread other([&] {
+        tryst::run_loop loop;
+        while (!over.load(std::memory_order_relaxed)) {
+            for (int i = 0; i != 100; ++i) {
+                loop.spawn(receive(lobby));
+            }
+            loop.run(tryst::sleep_for(20ms));
+            for (int i = 0; i != 100; ++i) {
+                loop.spawn(send(lobby));
+            }
+            loop.run_until_idle();
+        }
+    });
+    while (std::getchar() != EOF) {
+    }
+    over.store(true, std::memory_order_relaxed);
+    other.join();
+}
+
 /// Instantiates what contains the steps of a wait list.
 template <tryst::order Order>
 void use_two_colours() {
@@ -105,6 +135,8 @@ int main(int count, char** arguments) {
         once();
     } else if (std::strcmp(what, "long") == 0) {
         wait_long();
+    } else if (std::strcmp(what, "crowd") == 0) {
+        wait_in_a_crowd();
     } else {
         use_two_colours<tryst::order::fifo>();
         use_two_colours<tryst::order::lifo>();

@@ -77,24 +77,25 @@ class Bpftrace(unittest.TestCase):
         if "@: 7\n" not in said:
             raise unittest.SkipTest(f"bpftrace cannot probe programs here: {said}")
 
-    def shown(self, script: str, wanted: str, *arguments: str) -> str:
+    def shown(self, script: str, wanted: str, *arguments: str, what: str = "long", keys: int = 4096) -> str:
         """What a script prints about the program until it contains `wanted`, and when it is interrupted then."""
         text = (steps.TOP / "src/bpftrace" / script).read_text()
         if script == "wait_latency.bt":  # prints only at its end
             text += 'usdt::tryst:wait_end { printf("a wait\\n"); }\n'
-        with subprocess.Popen([PROGRAM, "long"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        with subprocess.Popen([PROGRAM, what], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
             assert program.stdout and program.stdin
-            self.assertEqual(program.stdout.readline(), "long\n")
+            self.assertEqual(program.stdout.readline(), f"{what}\n")
             command = ["bpftrace", "-B", "line", "-p", str(program.pid), "-e", text, *arguments]
             said = ""
             while not re.search(wanted, said):  # on a busy machine, bpftrace may miss a probe when it attaches: again
-                said = self.traced(command, wanted)
+                said = self.traced(command, wanted, keys)
             program.stdin.close()
             self.assertEqual(program.wait(), 0)
         return said
 
-    def traced(self, command: list[str], wanted: str) -> str:
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as tracer:
+    def traced(self, command: list[str], wanted: str, keys: int) -> str:
+        limited = {**os.environ, "BPFTRACE_MAP_KEYS_MAX": str(keys)}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=limited) as tracer:
             assert tracer.stdout
             said = b""
             while not re.search(wanted, said.decode()) and select.select([tracer.stdout], [], [], 20)[0]:
@@ -108,12 +109,26 @@ class Bpftrace(unittest.TestCase):
         said = self.shown("wait_latency.bt", "(a wait\n){6}")
         self.assertRegex(said, r"@wait_us\[lobby\]: *\n\[(16|32|64|128|256|512)K, ")  # 20 ms or more
         self.assertIn("@wait_us[office]:", said)
-        self.assertNotIn("@start", said)
+        self.assertNotIn("@wait[", said)
+        self.assertIn("@left_out: 0\n", said)
 
     def test_latencies_of_one_exchanger(self) -> None:
         said = self.shown("wait_latency.bt", "(a wait\n){6}", "office")
         self.assertIn("@wait_us[office]: ", said)
         self.assertNotIn("lobby", said)
+
+    def test_latencies_of_waits_only(self) -> None:
+        said = self.shown("wait_latency.bt", "(a wait\n){200}", what="crowd")
+        histogram = said.rpartition("@wait_us[lobby]:")[2]
+        short = re.findall(r"^\[(\d+)(?:, \d+\))?\]? +(\d+) \|", histogram, re.MULTILINE)  # less than 1 ms
+        self.assertEqual([number for _, number in short if number != "0"], [], said)  # senders find their partners
+
+    def test_say_what_they_leave_out(self) -> None:
+        for script, ends, *argument in ("wait_latency.bt", "a wait"), ("long_waits.bt", "exchanged", "1"):
+            with self.subTest(script):
+                said = self.shown(script, rf"Too many waits at once[^@]*\n[^@]*{ends}", *argument, what="crowd", keys=30)
+                self.assertEqual(said.count("Too many waits at once"), 1, said)
+                self.assertRegex(said, r"@left_out: [1-9]\d*\n")
 
     def test_long_waits_with_their_stacks(self) -> None:
         said = self.shown("long_waits.bt", r"\d\d ms in \"lobby\", thread \d+: timed_out\n +\S+.*\+\d+\n", "10")
