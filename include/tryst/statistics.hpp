@@ -179,11 +179,12 @@ private:
     };
 
     /// Whether only the thread with this number writes to the cell of that number.
-    bool has_own_cell(std::uint32_t number) const noexcept {
+    [[gnu::always_inline]] bool has_own_cell(std::uint32_t number) const noexcept {
         return number < own_cells_ && source_ == detail::thread_number_source();
     }
 
-    void add_to_own(std::uint32_t number, detail::counted_event event) noexcept {
+    [[gnu::always_inline]] void add_to_own(std::uint32_t number,
+                                           detail::counted_event event) noexcept {
         auto& mine = cells_[number].counts[static_cast<std::size_t>(event)];
         // [E1] relaxed: no other thread writes here (I49), and a snapshot orders nothing.
         const std::uint64_t before = mine.load(std::memory_order_relaxed);
@@ -191,7 +192,7 @@ private:
     }
 
     /// For a thread that has no number yet, or no cell of its own.
-    [[gnu::noinline]] void count_elsewhere(detail::counted_event event) noexcept {
+    [[gnu::noinline, gnu::cold]] void count_elsewhere(detail::counted_event event) noexcept {
         const std::uint32_t number = detail::find_thread_number();
         if (has_own_cell(number)) {
             add_to_own(number, event);

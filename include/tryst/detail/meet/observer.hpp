@@ -39,14 +39,14 @@ namespace tryst::detail {
 /// The time, at least 2 clock ticks after its epoch. It is read once in each batch of an executor's
 /// work, because that takes longer than an exchange. A scope that does not say where its batches
 /// begin may last for hours, so there it is read each time.
-[[gnu::noinline]] inline clock::rep read_batch_time(thread_state& here) noexcept {
+[[gnu::noinline, gnu::cold]] inline clock::rep read_batch_time(thread_state& here) noexcept {
     const auto now = std::max<clock::rep>(clock::now().time_since_epoch().count(), 2);
     if (here.has_batches) {
         here.batch_time = now;
     }
     return now;
 }
-inline clock::rep batch_time() noexcept {
+[[gnu::always_inline]] inline clock::rep batch_time() noexcept {
     auto& here = per_thread<thread_state>();
     return here.batch_time != 0 ? here.batch_time : read_batch_time(here);
 }
@@ -57,7 +57,9 @@ public:
     bool is_set() const noexcept { return load() != not_arrived; }
 
     /// @param later  whether `park` follows, where the time begins.
-    void arrive(bool later) noexcept { store(later ? not_timed : batch_time()); }
+    [[gnu::always_inline]] void arrive(bool later) noexcept {
+        store(later ? not_timed : batch_time());
+    }
     void reset() noexcept { store(not_arrived); }
     void park() noexcept {
         if (load() == not_timed) {
@@ -66,7 +68,9 @@ public:
     }
 
     /// Whether the wait began in the batch that this thread is running.
-    bool is_recent() const noexcept { return load() == per_thread<thread_state>().batch_time; }
+    [[gnu::always_inline]] bool is_recent() const noexcept {
+        return load() == per_thread<thread_state>().batch_time;
+    }
 
     /// The length of the wait until now; zero if it has not been timed.
     clock::duration length() const noexcept {
@@ -324,17 +328,17 @@ private:
     }
 
     /// Not inlined, because few parties wait before they claim another.
-    [[gnu::noinline]] void count_late_exchange(const waiter& w) noexcept {
+    [[gnu::noinline, gnu::cold]] void count_late_exchange(const waiter& w) noexcept {
         count(counted_event::late_exchange);
         record_wait(w);
     }
 
-    void record_wait(const waiter& w) noexcept {
+    [[gnu::always_inline]] void record_wait(const waiter& w) noexcept {
         if (!w.began.is_recent()) {
             record_long_wait(w);
         }
     }
-    [[gnu::noinline]] void record_long_wait(const waiter& w) noexcept {
+    [[gnu::noinline, gnu::cold]] void record_long_wait(const waiter& w) noexcept {
         if (const auto length = w.began.length(); length.count() != 0) {
             counters_.record_wait(length);
         }

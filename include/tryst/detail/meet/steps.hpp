@@ -460,7 +460,7 @@ private:
 
     /// All items change hands here.
     template <class W>
-    void swap_items(W& w, typename W::partner& q) noexcept {
+    [[gnu::always_inline]] void swap_items(W& w, typename W::partner& q) noexcept {
         observer_.matched(w, q);
         w.swap_items(q);
     }
