@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The sources, docs/tracing.md, the scripts of bpftrace and binaries agree on the steps and on their arguments.
+"""The sources, docs/statistics.md, the scripts of bpftrace and binaries agree on the steps and on their arguments.
 
     sources_test.py CORE [URING]
 
@@ -54,7 +54,8 @@ class Steps(unittest.TestCase):
 
     def test_the_page_lists_the_outcomes(self) -> None:
         text = steps.PAGE.read_text()
-        listed = {int(number): name for number, name in re.findall(r"^\| (\d) \| `(\w+)` \|", text, re.MULTILINE)}
+        paragraph = re.search(r"^Outcomes: .*?\n\n", text, re.MULTILINE | re.DOTALL)[0]
+        listed = {int(number): name for number, name in re.findall(r"(\d)\s`(\w+)`", paragraph)}
         self.assertEqual(listed, {number: name for number, name in steps.outcomes().items() if number in listed})
         self.assertEqual(max(listed), 6)  # the others are of remote exchangers
 

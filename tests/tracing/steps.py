@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The steps of the protocol, as the sources declare and trace them, and as docs/tracing.md lists them."""
+"""The steps of the protocol, as the sources declare and trace them, and as docs/statistics.md lists them."""
 
 import re
 from collections import defaultdict
@@ -8,7 +8,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent.parent
 CORE = TOP / "include/tryst/detail/platform/trace.hpp"
 URING = TOP / "src/uring/trace.hpp"
-PAGE = TOP / "docs/tracing.md"
+PAGE = TOP / "docs/statistics.md"
 SCRIPTS = sorted((TOP / "src/bpftrace").glob("*.bt"))
 
 
@@ -51,11 +51,12 @@ def traced(folder: Path) -> dict[str, set[int]]:
 
 
 def tables() -> list[dict[str, list[str]]]:
-    """The tables of steps of docs/tracing.md: the arguments of each step."""
+    """The tables of steps of docs/statistics.md: the arguments of each step."""
     found: list[dict[str, list[str]]] = []
     for table in re.findall(r"^\| step \|.*\n\|[ |-]+\n((?:\|.*\n)+)", PAGE.read_text(), re.MULTILINE):
         rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()]
-        found.append({row[0].strip("`"): [name.strip() for name in row[1].split(",") if name.strip()] for row in rows})
+        found.append({step.strip("` "): [name.strip() for name in row[1].split(",") if name.strip()]
+                      for row in rows for step in row[0].split(",")})
     return found
 
 
