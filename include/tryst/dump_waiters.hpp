@@ -305,7 +305,7 @@ using listed = traced<listed_wait>;
 /// A wait is listed from its beginning to the moment when its party goes on: also if its partner
 /// has come, and the party's executor has not run it yet. The time is that of the executor's
 /// batches, as for `statistics::longest_wait`. Of a selection, each case is listed that waits at a
-/// listed exchanger. Names are cut after 47 characters; of more than 256 places the others are only
+/// listed exchanger; of a `case_set`, also between two rounds. Names are cut after 47 characters; of more than 256 places the others are only
 /// counted.
 /// @param to  where to write; one call of `<<` a line.
 /// @throws what `to` throws.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tryst/dump_waiters.hpp>
 
+#include <tryst/case_set.hpp>
 #include <tryst/exchanger.hpp>
 #include <tryst/run_loop.hpp>
 #include <tryst/select.hpp>
@@ -108,6 +109,22 @@ TEST_F(DumpOfWaiters, ListsWaitsOfAllKinds) {
     EXPECT_EQ(desk.try_exchange(3).value(), 1);
     EXPECT_TRUE(matches(dump(), "1 party waits\n1 at orders, .*\n"));
     orders.close();
+}
+
+TEST_F(DumpOfWaiters, ListsTheCasesOfASet) {
+    case_set<int, receive_case<listed_channel>> set;
+    set.add(orders.receive(), 1);
+    EXPECT_EQ(set.try_next().error(), exchange_errc::no_partner);
+    EXPECT_TRUE(matches(dump(), "1 party waits\n1 at orders, for .*\n")); // between two rounds
+    listed_channel other;
+    other.set_name("other");
+    set.add(other.receive(), 2);
+    const auto serve_one = [&]() -> bare_coroutine { EXPECT_EQ((co_await set.next()).token(), 2); };
+    const auto waiting = serve_one();
+    EXPECT_TRUE(matches(dump(), "2 parties wait\n1 at orders, for .*\n"
+                                "1 at other, .*dump_waiters_test.cpp:.*\n"));
+    EXPECT_TRUE(other.try_send(1));
+    EXPECT_TRUE(matches(dump(), "1 party waits\n1 at orders, .*\n"));
 }
 
 TEST_F(DumpOfWaiters, CountsTheWaitsThatItHasNoPlaceToName) {

@@ -191,6 +191,12 @@ struct observed_waiter : waiter {
     using chosen = policies<Policies...>;
     static constexpr bool traces = !std::is_void_v<typename chosen::span>;
 
+    observed_waiter() noexcept {
+        if constexpr (traces) {
+            waits_at.set({}); // a span may read it, though nobody has set it
+        }
+    }
+
     [[no_unique_address]] std::conditional_t<chosen::counts, wait_start, absent<0>> began;
     [[no_unique_address]] std::conditional_t<traces, wait_span<typename chosen::span>, absent<1>>
         span;

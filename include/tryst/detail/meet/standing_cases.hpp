@@ -250,6 +250,7 @@ public:
             unlisted_.remove(*one); // before a party may hand it back
             const bool decided = visit(*one, [this](auto& known) {
                 this->note_offer(known);
+                known.self->waits_at = word_.node.waits_at;
                 return known.enlist();
             });
             if (decided) {

@@ -96,7 +96,9 @@ public:
     waiter node;
 
     /// @param is_shared  whether several threads may use the objects of the cases.
-    explicit standing_word(bool is_shared) noexcept : is_shared_(is_shared) {}
+    explicit standing_word(bool is_shared) noexcept : is_shared_(is_shared) {
+        node.waits_at.set({}); // `try_next` does not set it
+    }
     standing_word(const standing_word&) = delete;
     standing_word& operator=(const standing_word&) = delete;
 
