@@ -2,6 +2,12 @@
 // What docs/hangs.md shows, on a loop whose clock stands still between its steps.
 #include "context.hpp"
 
+#include <tryst/dump_waiters.hpp>
+
+#include <csignal>
+
+#include <unistd.h>
+
 namespace {
 
 struct utensil {};
@@ -12,7 +18,11 @@ void put_down(utensil fork, place& at) {
     static_cast<void>(sent);
 }
 
+struct job {};
+
 #include "docs/hangs.md/1"
+
+#include "docs/hangs.md/2"
 
 struct stepped_clock {
     static inline std::chrono::steady_clock::time_point time;
@@ -23,6 +33,7 @@ struct stepped_clock {
 } // namespace
 
 int main() {
+    dump_when_asked();
     std::deque<place> forks;
     std::array<int, 5> meals{};
     tryst::basic_run_loop<stepped_clock> loop;
