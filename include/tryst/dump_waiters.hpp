@@ -305,8 +305,8 @@ using listed = traced<listed_wait>;
 /// A wait is listed from its beginning to the moment when its party goes on: also if its partner
 /// has come, and the party's executor has not run it yet. The time is that of the executor's
 /// batches, as for `statistics::longest_wait`. Of a selection, each case is listed that waits at a
-/// listed exchanger; of a `case_set`, also between two rounds. Names are cut after 47 characters; of more than 256 places the others are only
-/// counted.
+/// listed exchanger; of a `case_set`, also between two rounds. Names are cut after 47 characters.
+/// If there are more than 256 places, the others are only counted.
 /// @param to  where to write; one call of `<<` a line.
 /// @throws what `to` throws.
 /// @progress   blocking: parties that begin or end a listed wait wait for the walk of their list.
@@ -316,7 +316,8 @@ inline void dump_waiters(std::ostream& to) {
     detail::the_waiter_dump.write(true, [&to](std::string_view text) { to << text; });
 }
 
-/// As above, for a signal handler: writes to a file descriptor, such as 2, and waits for nobody.
+/// As above, for a signal handler: writes to a file descriptor, such as 2, and does not
+/// wait for other threads.
 /// Async-signal-safe. If a list of waits is in use, possibly by the thread that the signal has
 /// interrupted, says that it is left out. Keeps `errno`.
 /// @throws nothing.  @progress lock-free, except for the writes.

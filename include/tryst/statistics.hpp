@@ -219,13 +219,13 @@ struct counted {};
 
 /// A policy of exchangers and channels: a `Span` exists during each wait, in the waiting operation.
 ///
-/// `Span(name)` is called when the wait begins, with the name of the exchanger (`set_name`); or
-/// `Span(name, where)`, if there is such a constructor, with the `std::source_location` of the wait. When
-/// it ends, `end(error)` is called once, with an `std::error_code` that is zero after an exchange,
-/// and then the destructor. All three run where the waiting party runs: on its executor or thread.
-/// They must not throw. An operation that finds its partner at once has no span, nor has a `try_`
-/// operation. If another party takes the place in which it was about to wait, it may have a short
-/// one. For a selection, each case that waits has one.
+/// `Span(name)` is called when the wait begins, with the name of the exchanger (`set_name`); if
+/// there is a constructor `Span(name, where)`, this, with the `std::source_location` of the wait.
+/// When the wait ends, `end(error)` is called once, with an `std::error_code` that is zero after an
+/// exchange, and then the destructor. All three run where the waiting party runs: on its executor
+/// or thread. They must not throw. An operation that finds its partner at once has no span, nor has
+/// a `try_` operation. If another party takes the place in which it was about to wait, it may have
+/// a short one. For a selection, each case that waits has one.
 /// @tparam Span  a class that need not be movable, and is not over-aligned.
 template <class Span>
 struct traced {};
