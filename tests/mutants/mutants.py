@@ -632,6 +632,7 @@ def select() -> Iterator[Mutant]:
     yield mutant(event, "an event that has come waits", "        if (!derived().has_come()) {", "        if (true) {")
     yield mutant(selection, "a late event outlives its selection", "                each.end();\n", "")
     yield mutant(selection, "no event comes into force", "                each.start();\n", "")
+    yield mutant("when_any.hpp", "an ended child of when_any still waits", "        inside().finish();\n        end();\n", "        end();\n")
     yield mutant(cases, "a case that is not enabled takes part", "given.enabled ? given.made.with : nullptr", "given.made.with")
     yield mutant("detail/meet/poll_order.hpp", "a poll looks at one case", "i != size; ++i", "i != 1; ++i")
     yield mutant(cases, "a case that lost has no reason", "            this->result = lost;\n", "            static_cast<void>(lost);\n")
