@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import gdb
 
 from . import frames, waits
-from .coroutines import Coroutine, location_at
+from .coroutines import Coroutine
 from .exchangers import contents_of, exchangers_in, waiters_in
 from .executors import Executor, Loop, loop_of
 from .program import MOST_FRAMES, Program, ancestors
@@ -193,9 +193,8 @@ def end_of(root: Coroutine) -> str:
     """What started the outermost coroutine of a stack."""
     executor = attempt(lambda: waits.executor_of(root), None)
     where = f"on {executor}" if executor is not None else "without executor"
-    if "tryst::detail::spawned_task" in root.full_name:
-        place = location_at(root.address + frames.SPAWNED_AT)
-        where += f" at {place}" if place is not None else ""
+    place = waits.spawned_at(root)
+    where += f" at {place}" if place is not None else ""
     if root.full_name.startswith("tryst::detail::root<tryst::task_scope"):
         return f"spawned in a task_scope {where}"
     if root.full_name.startswith("tryst::detail::root<tryst::detail::serial_queue"):

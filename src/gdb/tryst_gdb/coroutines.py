@@ -28,6 +28,11 @@ def is_coroutine_name(name: str) -> bool:
     return _CLONE.search(name) is not None
 
 
+def is_continuation(address: int) -> bool:
+    """Whether a continuation that has been set is there."""
+    return "continuation::resume_posted" in symbol(word_or_zero(address + WORD))
+
+
 def frame_of(handle: gdb.Value) -> int:
     """The address of a coroutine's frame, from a std::coroutine_handle of either standard library."""
     for name in ("_M_fr_ptr", "__handle_"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import gdb
 
-from .values import (address, member, number, offset, plain, read_word, required_type, symbol, template_arguments,
+from .values import (WORD, address, member, number, offset, plain, read_word, required_type, symbol, template_arguments,
                      type_name, word_or_zero)
 
 MOST_NODES = 1000
@@ -69,11 +69,7 @@ class Executor:
 
     @staticmethod
     def at(where: int) -> Executor:
-        type_ = required_type("tryst::executor_ref")
-        return Executor(
-            word_or_zero(where + offset(type_, "context_")),
-            word_or_zero(where + offset(type_, "vtable_")),
-        )
+        return Executor(word_or_zero(where), word_or_zero(where + WORD))
 
     @property
     def full_kind(self) -> str:

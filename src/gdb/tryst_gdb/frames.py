@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`tryst stacks` for a program without debug information. Its symbols name the functions of coroutines, so their frames
 can be found in memory; and each wait has recorded its location.
-
-The positions are those of the headers that each constant names."""
+"""
 
 from __future__ import annotations
 
@@ -13,16 +12,12 @@ from collections.abc import Iterator
 
 import gdb
 
-from .coroutines import PROMISE_AT, Coroutine, Location, is_coroutine_name, location_at
-from .executors import Executor
-from .values import WORD, attempt, read, symbol, word_or_zero
+from . import waits
+from .coroutines import Coroutine, is_coroutine_name
+from .program import ancestors
+from .values import WORD, attempt, read
 
 PIECE = 16 << 20
-NODE = 3 * WORD  # executor.hpp: executor_node, whose function is its second word
-COROUTINE_IN_CONTINUATION = NODE  # continuation.hpp
-OWNER_IN_WAITER, STAGE_IN_WAITER = NODE + 3 * WORD, NODE + 2 * WORD + 3  # waiter.hpp
-SPAWNED_AT = PROMISE_AT + NODE + 2 * WORD  # root.hpp: spawned_task
-IDLE_STAGES = (0, 4)  # created, finished
 
 
 def coroutine_functions() -> set[int]:
@@ -58,48 +53,17 @@ def all_coroutines() -> list[Coroutine]:
     return list(found.values())
 
 
-def waits_in(of: Coroutine) -> Iterator[tuple[Location, str, Coroutine | None]]:
-    """Where a coroutine waits, for what, and the coroutine for which it waits. More than one if old waits are left."""
-    for at, word in of.words():
-        location = location_at(at + WORD) if word == of.address else None
-        if location is None:
-            continue
-        run = symbol(word_or_zero(at - OWNER_IN_WAITER + WORD))
-        if "continuation::resume_posted" in symbol(word_or_zero(at - COROUTINE_IN_CONTINUATION + WORD)):
-            continuation = at - COROUTINE_IN_CONTINUATION
-            child = Coroutine.at(word_or_zero(continuation - WORD))
-            if child is not None and word_or_zero(child.address + PROMISE_AT) == continuation:
-                yield location, "", child
-        elif "awaitable_operation<" in run or "::after_turn" in run:
-            if read(at - OWNER_IN_WAITER + STAGE_IN_WAITER, 1)[0] not in IDLE_STAGES:
-                executor = Executor(word_or_zero(at - 3 * WORD), word_or_zero(at - 2 * WORD))
-                yield location, f"waiting for a partner, {executor}", None
-        else:
-            yield location, "suspended", None
-
-
 def show_stacks() -> None:
     """Prints the stack of each coroutine that waits for no other."""
-    parents: dict[Coroutine, tuple[Coroutine, Location]] = {}
-    leaves = {}
-    for each in all_coroutines():
-        leaves[each] = each.name
-        for location, text, child in waits_in(each):
-            leaves[each] = f"{each.name} at {location}, {text}"
-            if child is not None:
-                parents[child] = (each, location)
     print("no debug information: these coroutines are in memory")
-    outer = {parent for parent, _ in parents.values()}
-    for each in leaves:
-        if each in outer:
+    for each in all_coroutines():
+        wait = waits.wait_of(each)
+        if wait.children:
             continue
-        print(f"  #0  {leaves[each]}")
-        number = 1
-        while each in parents and number < 100:
-            each, location = parents[each]
-            if not each.is_internal:
-                print(f"  #{number}  {each.name} at {location}")
-                number += 1
-        spawned = location_at(each.address + SPAWNED_AT) if "tryst::detail::root<" in each.full_name else None
+        waiting = f"waiting for a partner, {wait.waiters[0].executor}" if wait.waiters else wait.text
+        stack = [each, *(outer for outer in ancestors(each)[1:])]
+        for number, outer in enumerate([each, *(outer for outer in stack[1:] if not outer.is_internal)]):
+            print(f"  #{number}  {waits.where(outer)}" + (f", {waiting}" if number == 0 else ""))
+        spawned = waits.spawned_at(stack[-1])
         if spawned is not None:
-            print(f"  #{number}  spawned at {spawned}")
+            print(f"  #{number + 1}  spawned at {spawned}")
