@@ -13,8 +13,11 @@
 #include <asio/io_context.hpp>
 #include <boost/fiber/fiber.hpp>
 #include <boost/fiber/operations.hpp>
+#include <unistd.h>
 #include <uv.h>
 
+#include <array>
+#include <cstddef>
 #include <system_error>
 #include <utility>
 
@@ -46,6 +49,12 @@ tryst::task<> host(meeting& one, meeting& other) {
     const auto swap = [&](tryst::inplace_stop_token stop) { return other.exchange(0, stop); };
     auto got = co_await tryst::when_any(guest_at, swap); // host
     (void)got;
+}
+
+tryst::task<> read_byte(tryst::uring::context& loop, int file) {
+    std::array<std::byte, 1> got{};
+    auto done = co_await loop.read(file, got, tryst::uring::current_position); // read
+    (void)done;
 }
 
 tryst::task<> nothing() {
@@ -83,6 +92,13 @@ int main() {
     tryst::uring::context ring;
     ring.spawn(host(front, back));
     ring.run_until_idle();
+    std::array<int, 2> ends{};
+    if (::pipe(ends.data()) != 0) {
+        return 1;
+    }
+    tryst::uring::context kernel;
+    kernel.spawn(read_byte(kernel, ends[0]));
+    kernel.run_until_idle();
     bool begun = false;
     boost::fibers::fiber fiber([&] {
         begun = true;

@@ -410,7 +410,16 @@ class Adapters(Case):
         for command in "tryst stacks", "tryst stacks loop":
             self.assert_shown(command, r"^Asio executor 0x\w+.*: 1 task$", rf"#0  {task}waiting in exchanger 0x\w+ \(tasks\)",
                               "#1  spawned on Asio executor")
+            if command == "tryst stacks":
+                self.assert_shown(command, "^other parties:$",
+                                  rf"^  Asio handler 0x\w+ in handler\(\) at {self.at('handler')}, .*, in exchanger 0x\w+ \(handlers\)$")
+                self.assert_shown(command, rf"^  fiber, .* at {self.at('fiber')}, .*, in exchanger 0x\w+ \(fibers\)$")
             self.assertNotIn("warning: RTTI", self.live(command))
+
+
+    def test_an_operation_in_the_kernel(self) -> None:
+        self.assert_shown("tryst stacks kernel",
+                          rf"#0  read_byte\(\) at {self.at('read')}, waiting in the kernel: read of descriptor \d+$")
 
 
 class ManyToMany(Case):

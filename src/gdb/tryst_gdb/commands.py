@@ -10,10 +10,22 @@ import gdb
 from . import frames, waits
 from .coroutines import Coroutine
 from .exchangers import contents_of, exchangers_in, waiters_in
-from .executors import Executor, Loop, loop_of
+from .executors import Executor, loop_of
 from .program import MOST_FRAMES, Program, ancestors
 from .values import Unreadable, at, attempt, known_settings, nested, number, required_type, type_name, type_or_none, unwrapped
 from .waiters import Waiter, alike, deadline_behind, describe_deadline, limits_of, thread_of, waiter_at
+
+LIBRARY = {
+    "tryst::detail::join_tasks": "tryst::when_all()",
+    "tryst::when_all": "tryst::when_all()",
+    "tryst::detail::any_factory::run_any": "tryst::when_any()",
+    "tryst::detail::fulfil": "tryst::spawn_future()",
+}
+
+
+def library_name(of: Coroutine) -> str:
+    """How the user calls one of the library's own coroutines, or ""."""
+    return next((name for start, name in LIBRARY.items() if of.full_name.startswith(start)), "")
 
 
 # ---- tryst waiters.
@@ -25,48 +37,40 @@ def party(waiter: Waiter, program: Program) -> list[str]:
         return [case_of_set(waiter)]
     of = waiter.coroutine()
     kind = waiter.executor.kind if waiter.executor.vtable else ""
-    details = [each for each in (limits_of(waiter),) if each]
-    selection = waiter.kind == "selecting"
+    details = [limits_of(waiter)]
     if of is not None:
-        line = f"coroutine {library_name(of) or of.name + at_line(waiter)}"
-        on = f"on {waiter.executor}" if kind else "without executor"
-        details.insert(0, on)
-    elif kind == "a thread":
-        thread = thread_of(waiter)
-        line = "thread " + ("(unknown)" if thread is None else f"{thread.num} (LWP {thread.ptid[1]})")
-        operation = program.operations.get(waiter.address)
-        limits = "" if operation is None else type_name(operation.type)
-        if "limits<true" in limits:
-            deadline = deadline_behind(waiter.address, operation.type.sizeof)
-            details = [describe_deadline(deadline)]
-        else:
-            details = ["no stop, no deadline"] if "limits<false, void>" in limits else []
-    elif kind == "a fiber":
-        line = f"fiber, wait strategy {waiter.executor.context:#x}"
+        line = library_name(of) or of.name + (f" at {waiter.location}" if waiter.location is not None else "")
+        details.insert(0, f"on {waiter.executor}" if kind else "without executor")
+        line = f"coroutine {line}"
     else:
-        line = f"{kind or 'operation'} {waiter.executor.context:#x}".strip()
-    if of is None and waiter.location is not None:
-        line += f" in {waiter.location.full}"
-    lines = [", ".join([line, *details])]
-    if selection:
-        lines += other_cases(waiter, program)
-    elif of is not None:
-        for outer in ancestors(of)[1:]:
-            if not outer.is_internal:
-                lines.append(f"awaited by {waits.where(outer)}")
-    return lines
+        line = f"{kind or 'operation'} {waiter.executor.context:#x}"
+        if kind == "a thread":
+            thread = thread_of(waiter)
+            line = "thread " + ("(unknown)" if thread is None else f"{thread.num} (LWP {thread.ptid[1]})")
+            details = [limits_of_thread(waiter, program)]
+        elif kind == "a fiber":
+            line = f"fiber, wait strategy {waiter.executor.context:#x}"
+        line += f" in {waiter.location.full}" if waiter.location is not None else ""
+    lines = [", ".join([line, *filter(None, details)])]
+    if waiter.kind == "selecting":
+        return lines + other_cases(waiter, program)
+    outer = ancestors(of)[1:] if of is not None else []
+    return lines + [f"awaited by {waits.where(each)}" for each in outer if not each.is_internal]
 
 
-def at_line(waiter: Waiter) -> str:
-    return f" at {waiter.location}" if waiter.location is not None else ""
+def limits_of_thread(waiter: Waiter, program: Program) -> str:
+    """A thread has no timer: its operation, a variable, says what can end the wait."""
+    operation = program.operations.get(waiter.address)
+    limits = "" if operation is None else type_name(operation.type)
+    if "limits<true" in limits:
+        return describe_deadline(deadline_behind(waiter.address, operation.type.sizeof))
+    return "no stop, no deadline" if "limits<false, void>" in limits else ""
 
 
 def case_of_set(waiter: Waiter) -> str:
     """Whether the owner of a standing case waits for it."""
-    node = at(waiter.owner, required_type("tryst::detail::case_node"))
-    word = node["set"].dereference()
-    state = number(word["word_"]) & 7
-    if state < 2:
+    word = at(waiter.owner, required_type("tryst::detail::case_node"))["set"].dereference()
+    if number(word["word_"]) & 7 < 2:
         return "a case of a set whose owner is away"
     return f"a case of a set, on {Executor.of(word['node']['executor'])}"
 
@@ -76,17 +80,16 @@ def other_cases(waiter: Waiter, program: Program) -> list[str]:
     lines = []
     for each in program.exchangers.values():
         for place in waiters_in(each):
-            if place.address == waiter.address:
-                continue
-            other = attempt(lambda: waiter_at(place.address), None)
-            if other is not None and other.kind == "selecting" and other.owner == waiter.owner:
-                side = f"{place.colour} " if place.colour else ""
-                lines.append(f"a case of a selection; another case: {side}in {each}")
+            other = attempt(lambda: waiter_at(place.address), waiter)
+            if other.address != waiter.address and other.kind == "selecting" and other.owner == waiter.owner:
+                lines.append(f"a case of a selection; another case: {place.side}in {each}")
     return lines or ["a case of a selection"]
 
 
 def show_waiters(expression: str) -> None:
     """Prints who waits in the exchangers that an expression names."""
+    if not expression:
+        raise gdb.error("tryst waiters needs an exchanger: tryst waiters EXPRESSION")
     required_type("tryst::detail::waiter")
     found = exchangers_in(gdb.parse_and_eval(expression))
     program = Program(most_alike=20)
@@ -98,21 +101,16 @@ def show_waiters(expression: str) -> None:
         count = len(contents.waiters)
         state = ("closed, " if contents.closed else "") + (f"{contents.buffer}, " if contents.buffer else "")
         noun = "no waiters" if count == 0 and not contents.rest else f"{count} waiter{'s' if count != 1 else ''}"
-        rest = f", then {contents.rest}" if contents.rest else ""
         each.variable = ""
-        print(f"{each}: {state}{noun}{rest}")
-        for number, place, size in alike(contents.waiters):
+        print(f"{each}: {state}{noun}" + (f", then {contents.rest}" if contents.rest else ""))
+        for n, place, size in alike(contents.waiters):
             side = f"{place.colour}, " if place.colour else ""
-            where = f" [arena, slot {place.slot}]" if place.slot else ""
             try:
-                waiter = waiter_at(place.address)
-                first, *more = party(waiter, program)
-                others = f"; {size - 1} more like this" if size > 1 else ""
-                print(f"  {number}  {side}{first}{where}{others}")
-                for line in more:
-                    print(f"       {line}")
+                first, *more = party(waiter_at(place.address), program)
             except gdb.MemoryError:
-                print(f"  {number}  {side}no waiter is readable at {place.address:#x}")
+                first, *more = [f"no waiter is readable at {place.address:#x}"]
+            slot = f" [arena, slot {place.slot}]" if place.slot else ""
+            print("\n       ".join([f"  {n}  {side}{first}{slot}" + (f"; {size - 1} more like this" if size > 1 else ""), *more]))
 
 
 # ---- tryst stacks.
@@ -120,26 +118,16 @@ def show_waiters(expression: str) -> None:
 
 def describe_wait(of: Coroutine, program: Program) -> str:
     """What the innermost coroutine of a stack waits for."""
-    if of.address in program.running:
-        return f"running in thread {program.running[of.address]}"
-    if not of.is_started:
-        return "not started"
     wait = waits.wait_of(of)
-    if not wait.waiters:
+    thread = program.running.get(of.address)
+    if thread is None and of.is_started and wait.text == "suspended" and not wait.waiters:
         thread = program.running_functions.get(of.resume)
-        return wait.text if thread is None or wait.text != "suspended" else f"running in thread {thread}"
-    parts = []
-    for waiter in wait.waiters:
-        where = program.exchanger_with(waiter, of)
-        side = ""
-        if where is not None:
-            for place in waiters_in(where):
-                if place.address == waiter.address and place.colour:
-                    side = f"{place.colour} "
-        parts.append(f"{side}in {where or 'an exchanger that was not found'}")
-    limits = limits_of(wait.waiters[0])
-    text = "waiting " + " or ".join(parts)
-    return f"{text}, {limits}" if limits else text
+    if thread is not None:
+        return f"running in thread {thread}"
+    if not of.is_started or not wait.waiters:
+        return wait.text if of.is_started else "not started"
+    places = " or ".join(program.place_of(waiter, of) for waiter in wait.waiters)
+    return ", ".join(filter(None, [f"waiting {places}", limits_of(wait.waiters[0])]))
 
 
 def leaves(of: Coroutine, chain: list[Coroutine]) -> Iterator[list[Coroutine]]:
@@ -153,53 +141,32 @@ def leaves(of: Coroutine, chain: list[Coroutine]) -> Iterator[list[Coroutine]]:
             yield from leaves(child, chain)
 
 
-LIBRARY = {
-    "join_tasks": "tryst::when_all()",
-    "any_factory::run_any": "tryst::when_any()",
-    "fulfil": "tryst::spawn_future()",
-}
-
-
-def library_name(of: Coroutine) -> str:
-    """How the user calls one of the library's own coroutines, or "" to leave it out."""
-    for part, name in LIBRARY.items():
-        if of.full_name.startswith(f"tryst::detail::{part}"):
-            return name
-    return "tryst::when_all()" if of.full_name.startswith("tryst::when_all") else ""
-
-
 def print_stack(chain: list[Coroutine], end: str, program: Program) -> None:
     """Prints one stack, like `bt`."""
-    number = 0
-    # The innermost coroutine is printed even if it is one of the library's.
-    waiting: str | None = describe_wait(chain[0], program)
+    waiting = describe_wait(chain[0], program)
+    lines = []
     for of in chain:
         hidden = of.is_internal or of.full_name.startswith("tryst::")
         text = library_name(of) if hidden else waits.where(of)
-        if waiting is not None and waiting.startswith(("running", "not started")) and not hidden:
-            text = of.name
-        if text == "":
-            if waiting is None or any(not each.is_internal for each in chain):
-                continue
-            text = waits.where(of)
-        suffix = f", {waiting}" if waiting is not None else ""
-        print(f"  #{number}  {text}{suffix}")
-        waiting = None
-        number += 1
-    print(f"  #{number}  {end}")
+        if not lines:
+            # The innermost coroutine is printed even if it is one of the library's.
+            if text == "" and all(each.is_internal for each in chain):
+                text = waits.where(of)
+            elif waiting.startswith(("running", "not started")) and not hidden:
+                text = of.name
+        if text:
+            lines.append(text if lines else f"{text}, {waiting}")
+    for n, line in enumerate([*lines, end]):
+        print(f"  #{n}  {line}")
 
 
 def end_of(root: Coroutine) -> str:
     """What started the outermost coroutine of a stack."""
-    executor = attempt(lambda: waits.executor_of(root), None)
-    where = f"on {executor}" if executor is not None else "without executor"
-    place = waits.spawned_at(root)
-    where += f" at {place}" if place is not None else ""
-    if root.full_name.startswith("tryst::detail::root<tryst::task_scope"):
-        return f"spawned in a task_scope {where}"
-    if root.full_name.startswith("tryst::detail::root<tryst::detail::serial_queue"):
-        return f"spawned {where}"
-    return f"started {where}"
+    executor, place = attempt(lambda: waits.executor_of(root), None), waits.spawned_at(root)
+    where = (f"on {executor}" if executor is not None else "without executor") + (f" at {place}" if place is not None else "")
+    if place is None and not root.full_name.startswith(waits.SPAWNED):
+        return f"started {where}"
+    return f"spawned in a task_scope {where}" if root.full_name.startswith(waits.SPAWNED[0]) else f"spawned {where}"
 
 
 def show_stacks(expression: str) -> None:
@@ -207,55 +174,78 @@ def show_stacks(expression: str) -> None:
     only = None
     if expression:
         value = unwrapped(gdb.parse_and_eval(expression))
-        only = loop_of(value)
-        for each in nested(value, 3):  # a task_executor refers to its loop
-            if only is None:
-                only = attempt(lambda: loop_of(unwrapped(each)), None)
+        found = (attempt(lambda: loop_of(unwrapped(each)), None) for each in nested(value, 3))
+        only = next((each for each in found if each is not None), None)  # a task_executor refers to its loop
         if only is None:
             raise gdb.error(f"{value.type} is not a loop, such as tryst::run_loop")
     if type_or_none("tryst::detail::waiter") is None:
         frames.show_stacks()
         return
     program = Program()
-    if only is not None:
-        program.loops.setdefault(only.address, only)
-    printed = set()
-    leaves_printed = set()
-    for loop in sorted(program.loops.values(), key=lambda each: each.address):
-        if only is not None and loop.address != only.address:
-            continue
-        tasks, ready = attempt(lambda: waits.tasks_of(loop), ([], 0))
-        scoped = [each for each in program.roots if each not in tasks and runs_on(each, loop)]
-        count = len(tasks) + len(scoped)
-        noun = f"{count} task{'s' if count != 1 else ''}"
-        pending = f", {ready} ready to run" if ready else ""
-        print(f"{loop}: {noun}{pending}")
-        for task in tasks + scoped:
-            printed.add(task)
+    loops = sorted(program.loops.values(), key=lambda each: each.address) if only is None else \
+        [program.loops.get(only.address, only)]
+    printed: set[Coroutine] = set()
+
+    def print_all(tasks: list[Coroutine]) -> None:
+        for task in tasks:
             for chain in leaves(task, []):
-                leaves_printed.add(chain[0])
+                printed.update((task, chain[0]))
                 print_stack(chain, end_of(task), program)
+
+    for loop in loops:
+        tasks, ready = attempt(lambda: waits.tasks_of(loop), ([], 0))
+        for each in program.roots:
+            executor = attempt(lambda: waits.executor_of(each), None)
+            if each not in tasks and executor is not None and executor.context == loop.address:
+                tasks.append(each)
+        count = f"{len(tasks)} task{'s' if len(tasks) != 1 else ''}"
+        print(f"{loop}: {count}" + (f", {ready} ready to run" if ready else ""))
+        print_all(tasks)
     if only is not None:
         return
     others = [each for each in program.roots if each not in printed]
-    unstarted = [each for each in program.unstarted if each not in leaves_printed]
+    unstarted = [each for each in program.unstarted if each not in printed]
     if others or unstarted:
         print("other coroutines:")
-    for task in others:
-        for chain in leaves(task, []):
-            print_stack(chain, end_of(task), program)
+    print_all(others)
     for task in unstarted:
         print_stack([task], f"stored in {program.unstarted[task]}", program)
-    if not program.loops and not others and not unstarted:
+    parties = other_parties(program)
+    if parties:
+        print("\n".join(["other parties:", *parties]))
+    if not program.loops and not others and not unstarted and not parties:
         print("no loop and no waiting coroutine was found; name a loop: tryst stacks LOOP")
 
 
-def runs_on(of: Coroutine, loop: Loop) -> bool:
-    executor = attempt(lambda: waits.executor_of(of), None)
-    return executor is not None and executor.context == loop.address
+def other_parties(program: Program) -> list[str]:
+    """Threads, fibers and Asio handlers that wait."""
+    lines = []
+    for each in program.exchangers.values():
+        for _, place, size in alike(waiters_in(each)):
+            waiter = attempt(lambda: waiter_at(place.address), None)
+            if waiter is not None and waiter.kind != "standing" and waiter.coroutine() is None:
+                others = f"; {size - 1} more like this" if size > 1 else ""
+                lines.append(f"  {party(waiter, program)[0]}, {place.side}in {each}{others}")
+    return lines
 
 
 # ---- The commands.
+
+
+class Command(gdb.Command):
+    """A command whose mistakes are one line."""
+
+    def __init__(self, name: str, show: Callable[[str], None], text: str) -> None:
+        self.__doc__, self.show = text, show
+        super().__init__(name, gdb.COMMAND_STACK, gdb.COMPLETE_EXPRESSION)
+
+    def invoke(self, argument: str, _from_tty: bool) -> None:
+        waits.forget()
+        try:
+            with known_settings():
+                self.show(argument.strip())
+        except Unreadable as error:
+            raise gdb.GdbError(f"tryst: {error}") from None
 
 
 class Tryst(gdb.Command):
@@ -265,49 +255,14 @@ class Tryst(gdb.Command):
         super().__init__("tryst", gdb.COMMAND_STATUS, gdb.COMPLETE_NONE, True)
 
 
-class Reporting(gdb.Command):
-    """A command whose mistakes are one line."""
-
-    def run(self, show: Callable[[str], None], argument: str) -> None:
-        waits.forget()
-        try:
-            with known_settings():
-                show(argument.strip())
-        except Unreadable as error:
-            raise gdb.GdbError(f"tryst: {error}") from None
-
-
-class Waiters(Reporting):
-    """Show who waits in an exchanger, a channel or a future: tryst waiters EXPRESSION
-
-The expression is one of these, or a reference or pointer to one, or an operation or a selection.
-One line for each waiter: its side, who it is, where a coroutine is suspended, and what
-can end its wait."""
-
-    def __init__(self) -> None:
-        super().__init__("tryst waiters", gdb.COMMAND_STACK, gdb.COMPLETE_EXPRESSION)
-
-    def invoke(self, argument: str, _from_tty: bool) -> None:
-        if not argument.strip():
-            raise gdb.GdbError("tryst: tryst waiters needs an exchanger: tryst waiters EXPRESSION")
-        self.run(show_waiters, argument)
-
-
-class Stacks(Reporting):
-    """Show the stacks of suspended coroutines: tryst stacks [LOOP]
-
-Each stack begins with the innermost coroutine, and what it waits for. Without an argument, shows
-all loops that the variables of the threads lead to."""
-
-    def __init__(self) -> None:
-        super().__init__("tryst stacks", gdb.COMMAND_STACK, gdb.COMPLETE_EXPRESSION)
-
-    def invoke(self, argument: str, _from_tty: bool) -> None:
-        self.run(show_stacks, argument)
-
-
 def register() -> None:
     """Adds the commands to gdb."""
     Tryst()
-    Waiters()
-    Stacks()
+    Command("tryst waiters", show_waiters, """Show who waits in an exchanger, a channel or a future: tryst waiters EXPRESSION
+
+The expression is one of these, or a reference or pointer to one, or an operation or a selection.
+One line for each waiter: its side, who it is, where it waits, and what can end its wait.""")
+    Command("tryst stacks", show_stacks, """Show the stacks of suspended coroutines: tryst stacks [LOOP]
+
+Each stack begins with the innermost coroutine, and what it waits for. Without an argument, shows
+all loops that the variables of the threads lead to, and other parties that wait.""")

@@ -31,7 +31,8 @@ def prints(pattern: str, name: str = "") -> Callable:
     """Registers a function for the types that match, under the name or, without one, that of the type."""
 
     def add(function: Callable) -> Callable:
-        PRINTERS.append((name or re.split(r"[<(]", pattern)[0].rpartition("::")[2], pattern, function))
+        own = "uring_" * ("uring" in pattern) + re.sub("<.*", "", pattern).rpartition("::")[2].rpartition(")*")[2]
+        PRINTERS.append((name or own, pattern, function))
         return function
 
     return add
@@ -181,12 +182,6 @@ def future(value: gdb.Value) -> Iterator[Any]:
         yield ("waiter", each)
 
 
-@prints("tryst::promise<.*>")
-def promise(value: gdb.Value) -> str:
-    held = number(value["word_"]["word_"])
-    return f"{type_name(value)}: " + (f"future at {held:#x}" if held else "no future")
-
-
 # ---- Statistics.
 
 
@@ -196,12 +191,6 @@ def figures_text(type_: str, figures: dict[str, int], longest_wait: int) -> str:
     if longest_wait != 0:
         parts.append(f"longest_wait {longest_wait / 1e6:.6g} ms")
     return f"{type_}: " + (", ".join(parts) or "all zero")
-
-
-@prints("tryst::statistics")
-def statistics(value: gdb.Value) -> str:
-    names = [each.name for each in plain(value.type).fields() if each.name != "longest_wait"]
-    return figures_text("tryst::statistics", {name: int(value[name]) for name in names}, nanoseconds(value["longest_wait"]))
 
 
 # The events that end an operation without an exchange, and those whose statistic has another name.
@@ -260,24 +249,6 @@ def exchange_result(value: gdb.Value) -> Iterator[Any]:
     yield from item_at(address(either), plain(either.type).template_argument(0 if exchanged else 1))
 
 
-@prints("tryst::select_from_result<.*>")
-def select_from_result(value: gdb.Value) -> str:
-    index = int(value["index_"])
-    return "no case took place" if index == 2**64 - 1 else f"case {index} took place"
-
-
-@prints("tryst::select_result<.*>")
-def select_result(value: gdb.Value) -> Iterator[Any]:
-    yield select_from_result(value)
-    yield ("results", value["results_"])
-
-
-@prints("tryst::when_any_result<.*>")
-def when_any_result(value: gdb.Value) -> Iterator[Any]:
-    yield f"awaitable {int(value['index_'])} ended first"
-    yield ("results", value["work_"])
-
-
 @prints("tryst::detail::ended_work<.*>")
 def ended_work(value: gdb.Value) -> Iterator[Any]:
     """An awaitable of when_any: prints the task or the result that it holds."""
@@ -319,22 +290,6 @@ def task(value: gdb.Value) -> Iterator[Any]:
         yield ("exception", exception)
 
 
-@prints("tryst::join_handle<.*>")
-def join_handle(value: gdb.Value) -> str:
-    state = owned(value["state_"])
-    return f"{type_name(value)}: " + ("empty" if int(state) == 0 else enumerator(state["handshake_"]["word_"]))
-
-
-@prints("tryst::task_scope")
-def task_scope(value: gdb.Value) -> str:
-    joined = "" if int(value["joiner_"]) == 0 else ", being joined"
-    state = "closed" if bool(value["closed_"]) else "open"
-    return f"{type_name(value)}: {state}, {listed(value, 'tasks_', 'task')}{joined}, {executor_text(value['executor_'])}"
-
-
-prints("tryst::executor_ref")(executor_text)
-
-
 def queue_text(executor: gdb.Value) -> str:
     """How many nodes are in the queue of a serial executor, and in its inbox or mailbox, if it has one."""
 
@@ -346,7 +301,7 @@ def queue_text(executor: gdb.Value) -> str:
     return f"{size(int(executor['queue_']['head_']))} queued" + (f", {size(inbox)} in its inbox" if inbox else "")
 
 
-@prints("tryst::uring::context", "uring_context")
+@prints("tryst::uring::context")
 @prints("tryst::basic_run_loop<.*>", "run_loop")
 @prints("tryst::loop_executor<.*>")
 def loop(value: gdb.Value) -> str:
@@ -358,18 +313,6 @@ def loop(value: gdb.Value) -> str:
     return f"{executor_kind(type_name(value))}: {'running' if flag else 'not running'}, {queue_text(value)}{armed}"
 
 
-@prints(r"tryst::asio::(\w+::)*task_executor<.*>", "task_executor")
-def task_executor(value: gdb.Value) -> str:
-    core = owned(value["core_"])
-    return f"{type_name(value)}: " + ("destroyed" if int(core) == 0 else queue_text(core))
-
-
-@prints("tryst::schedule_operation")
-def schedule_operation(value: gdb.Value) -> str:
-    awaited = frame_of(value["coroutine_"]) != 0
-    return f"tryst::schedule_operation: {'queued' if awaited else 'not queued'}, {executor_text(value['executor_'])}"
-
-
 # ---- Stops, operations and sleeps.
 
 
@@ -378,23 +321,6 @@ def source_text(source: gdb.Value) -> str:
     if word > 3:
         raise gdb.error(f"its state is {word}")
     return "stop requested" if word & 1 else "no stop requested, " + listed(source, "callbacks_", "callback")
-
-
-@prints("tryst::inplace_stop_source")
-def inplace_stop_source(value: gdb.Value) -> str:
-    return f"{type_name(value)}: {source_text(value)}"
-
-
-@prints("tryst::inplace_stop_token")
-def inplace_stop_token(value: gdb.Value) -> str:
-    source = value["source_"]
-    return f"{type_name(value)}: " + ("no stop possible" if int(source) == 0 else source_text(source.dereference()))
-
-
-@prints("tryst::inplace_stop_callback<.*>")
-def inplace_stop_callback(value: gdb.Value) -> Iterator[Any]:
-    yield "tryst::inplace_stop_callback: " + ("not registered" if int(value["incoming"]) == 0 else "registered")
-    yield ("function", value["callback_"])
 
 
 STAGES = {
@@ -417,30 +343,7 @@ def exchange_operation(value: gdb.Value) -> Iterator[Any]:
     yield from item_at(address(item), item.type)
 
 
-@prints("tryst::select_operation<.*>")
-def select_operation(value: gdb.Value) -> str:
-    return f"tryst::select_operation: {STAGES[enumerator(value['at_'])]}"
-
-
-@prints("tryst::detail::sleep<.*>")
-def sleep(value: gdb.Value) -> str:
-    """What sleep_for and sleep_until return."""
-    seconds = f"{nanoseconds(value['limit_']) / 1e9:.9g} s"
-    is_point = "time_point" in str(plain(value["limit_"].type))
-    return f"tryst::sleep_until: {seconds} on the steady clock" if is_point else f"tryst::sleep_for: {seconds}"
-
-
-@prints("tryst::detail::sleep_awaiter<.*>")
-def sleep_awaiter(value: gdb.Value) -> str:
-    """A sleep that has been awaited."""
-    ended = "expired" if bool(value["expired_"]) else "stopped"
-    return "sleep: " + {"running": "starting", "awaited": "asleep"}.get(enumerator(value["handshake_"]["word_"]), ended)
-
-
-# ---- io_uring and Redis.
-
-
-@prints("tryst::uring::result<.*>", "uring_result")
+@prints("tryst::uring::result<.*>")
 def uring_result(value: gdb.Value) -> Iterator[Any]:
     error, held = int(value["error_"]["_M_value"]), member(value, "value_")
     yield f"{value['operation_'].string()}: " + ("done" if error == 0 else f"{os.strerror(error)} (error {error})")
@@ -448,23 +351,83 @@ def uring_result(value: gdb.Value) -> Iterator[Any]:
         yield ("value", held)
 
 
-@prints("tryst::uring::descriptor", "uring_descriptor")
-def uring_descriptor(value: gdb.Value) -> str:
-    held = int(value["number_"])
-    return "tryst::uring::descriptor: " + ("none" if held < 0 else str(held))
+def case_text(value: gdb.Value) -> str:
+    index = int(value["index_"])
+    return "no case took place" if index == 2**64 - 1 else f"case {index} took place"
 
 
-@prints("tryst::uring::buffer", "uring_buffer")
-def uring_buffer(value: gdb.Value) -> str:
-    pool = value["pool_"]
-    held = "none" if int(pool) == 0 else f"{int(pool['size_'])} bytes at {int(value['data_']):#x}"
-    return f"tryst::uring::buffer: {held}"
+def statistics_text(value: gdb.Value) -> str:
+    names = [each.name for each in plain(value.type).fields() if each.name != "longest_wait"]
+    return figures_text("tryst::statistics", {name: int(value[name]) for name in names}, nanoseconds(value["longest_wait"]))
 
 
-@prints("tryst::uring::buffer_pool", "uring_buffer_pool")
-def uring_buffer_pool(value: gdb.Value) -> Iterator[Any]:
-    yield f"tryst::uring::buffer_pool: {count(int(value['count_']), 'buffer')} of {int(value['size_'])} bytes"
-    yield ("free", value["free_"])
+def sleep_text(value: gdb.Value) -> str:
+    seconds = f"{nanoseconds(value['limit_']) / 1e9:.9g} s"
+    is_point = "time_point" in str(plain(value["limit_"].type))
+    return f"tryst::sleep_until: {seconds} on the steady clock" if is_point else f"tryst::sleep_for: {seconds}"
+
+
+def scope_text(value: gdb.Value) -> str:
+    joined = ", being joined" if int(value["joiner_"]) else ""
+    return f"{'closed' if value['closed_'] else 'open'}, {listed(value, 'tasks_', 'task')}{joined}, {executor_text(value['executor_'])}"
+
+
+def handshake(value: gdb.Value) -> str:
+    return enumerator(value["handshake_"]["word_"])
+
+
+def or_none(pointer: gdb.Value, text: Callable[[gdb.Value], str], none: str = "none") -> str:
+    return text(pointer.dereference()) if int(pointer) else none
+
+
+# What is printed in one line: all of it, or what follows the type.
+TEXTS: dict[str, Callable[[gdb.Value], str]] = {
+    "tryst::executor_ref": executor_text,
+    "tryst::statistics": statistics_text,
+    "tryst::select_from_result<.*>": case_text,
+    "tryst::detail::sleep<.*>": sleep_text,
+    "tryst::select_operation<.*>": lambda v: f"tryst::select_operation: {STAGES[enumerator(v['at_'])]}",
+    "tryst::detail::sleep_awaiter<.*>": lambda v: "sleep: " + {"running": "starting", "awaited": "asleep"}.get(
+        handshake(v), "expired" if v["expired_"] else "stopped"),
+}
+TYPED_TEXTS: dict[str, Callable[[gdb.Value], str]] = {
+    "tryst::promise<.*>": lambda v: f"future at {word:#x}" if (word := number(v["word_"]["word_"])) else "no future",
+    "tryst::join_handle<.*>": lambda v: or_none(owned(v["state_"]), handshake, "empty"),
+    "tryst::task_scope": scope_text,
+    r"tryst::asio::(\w+::)*task_executor<.*>": lambda v: or_none(owned(v["core_"]), queue_text, "destroyed"),
+    "tryst::schedule_operation": lambda v: ("queued, " if frame_of(v["coroutine_"]) else "not queued, ")
+    + executor_text(v["executor_"]),
+    "tryst::inplace_stop_source": source_text,
+    "tryst::inplace_stop_token": lambda v: or_none(v["source_"], source_text, "no stop possible"),
+    "tryst::uring::descriptor": lambda v: str(number(v["number_"])) if number(v["number_"]) >= 0 else "none",
+    **dict.fromkeys(("tryst::uring::accept_stream", "tryst::uring::recv_stream"), lambda v:
+                    f"room for {int(v['room_'])}, {'a task waits' if int(v['waiting_']) else 'no task waits'}"),
+    "tryst::uring::limits": lambda v: "no deadline" if (limit := nanoseconds(v["deadline_"])) == 2**63 - 1
+    else f"until {limit / 1e9:.9g} s on the steady clock",
+    "tryst::uring::buffer": lambda v: or_none(v["pool_"], lambda pool: f"{int(pool['size_'])} bytes at {int(v['data_']):#x}"),
+}
+# What has a child, which is a member.
+WITH_MEMBER: dict[str, tuple[Callable[[gdb.Value], str], str, str]] = {
+    "tryst::select_result<.*>": (case_text, "results", "results_"),
+    "tryst::when_any_result<.*>": (lambda v: f"awaitable {int(v['index_'])} ended first", "results", "work_"),
+    "tryst::inplace_stop_callback<.*>": (lambda v: "tryst::inplace_stop_callback: "
+                                         + ("registered" if int(v["incoming"]) else "not registered"), "function", "callback_"),
+    "tryst::uring::buffer_pool": (lambda v: f"tryst::uring::buffer_pool: {count(int(v['count_']), 'buffer')} "
+                                  f"of {int(v['size_'])} bytes", "free", "free_"),
+}
+
+
+def with_member(value: gdb.Value, text: Callable[[gdb.Value], str], name: str, field: str) -> Iterator[Any]:
+    yield text(value)
+    yield (name, value[field])
+
+
+for _pattern, _text in TEXTS.items():
+    prints(_pattern)(_text)
+for _pattern, _text in TYPED_TEXTS.items():
+    prints(_pattern)(lambda value, text=_text: f"{type_name(value)}: {text(value)}")
+for _pattern, _member in WITH_MEMBER.items():
+    prints(_pattern)(lambda value, member=_member: with_member(value, *member))
 
 
 def register(objfile: gdb.Objfile | None = None) -> None:

@@ -12,6 +12,7 @@ from .coroutines import Coroutine, frame_of, is_coroutine_name
 from .exchangers import Exchanger, exchanger_of, exchangers_in, waiters_in
 from .executors import Executor, Loop, is_queue, loop_of
 from .values import Unreadable, at, attempt, plain, read, same_selection, symbol, symbol_around, type_name, unwrapped, word_or_zero
+from .wait_lists import Found
 from .waiters import MOST_ITEM_BYTES, Waiter, alike, waiter_at
 
 MOST_FRAMES = 100
@@ -213,28 +214,23 @@ class Program:
         for child in attempt(lambda: waits.wait_of(of).children, []):
             self._visit_coroutine(child)
 
-    def exchanger_with(self, waiter: Waiter, of: Coroutine | None) -> Exchanger | None:
-        """Where a waiter waits."""
-        for name_and_type in of.layout() if of is not None else []:
-            begin = of.address + name_and_type.bitpos // 8 if of is not None else 0
-            if begin <= waiter.address < begin + name_and_type.type.sizeof:
-                try:
-                    for found in exchangers_in(at(begin, name_and_type.type)):
-                        if self._holds(found, waiter):
-                            return self.exchangers.get(found.protocol, found)
-                except Unreadable:
-                    pass
+    def place_of(self, waiter: Waiter, of: Coroutine) -> str:
+        """Where a waiter waits: `red in exchanger 0x...`."""
+        for field in of.layout():
+            begin = of.address + field.bitpos // 8
+            if begin <= waiter.address < begin + field.type.sizeof:
+                for found in attempt(lambda: exchangers_in(at(begin, field.type)), []):
+                    if (place := _place_in(found, waiter)) is not None:
+                        return f"{place.side}in {self.exchangers.get(found.protocol, found)}"
         for known in self.exchangers.values():
-            if self._holds(known, waiter):
-                return known
-        for address in range(waiter.address, waiter.address + MOST_ITEM_BYTES, 8):
-            word = word_or_zero(address)
-            if word in self.exchangers:
-                return self.exchangers[word]
-        return None
+            if (place := _place_in(known, waiter)) is not None:
+                return f"{place.side}in {known}"
+        words = (word_or_zero(address) for address in range(waiter.address, waiter.address + MOST_ITEM_BYTES, 8))
+        return f"in {next((self.exchangers[word] for word in words if word in self.exchangers), 'an exchanger that was not found')}"
 
-    def _holds(self, each: Exchanger, waiter: Waiter) -> bool:
-        return any(found.address == waiter.address for found in waiters_in(each))
+
+def _place_in(each: Exchanger, waiter: Waiter) -> Found | None:
+    return next((found for found in waiters_in(each) if found.address == waiter.address), None)
 
 
 def is_reference(type_: gdb.Type) -> bool:

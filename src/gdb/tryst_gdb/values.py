@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 from collections.abc import Callable, Iterator
 
@@ -55,15 +56,12 @@ def required_type(name: str) -> gdb.Type:
 def offset(type_: gdb.Type, name: str) -> int:
     """The position of a field, in bytes, in a class or in a base class of it. @throws KeyError."""
     for field in type_.fields():
-        if not hasattr(field, "bitpos"):
-            continue
+        begin = getattr(field, "bitpos", 0) // 8
         if field.name == name:
-            return field.bitpos // 8
+            return begin
         if field.is_base_class:
-            try:
-                return field.bitpos // 8 + offset(field.type.strip_typedefs(), name)
-            except KeyError:
-                pass
+            with contextlib.suppress(KeyError):
+                return begin + offset(field.type.strip_typedefs(), name)
     raise KeyError(name)
 
 
@@ -83,15 +81,9 @@ def member(value: gdb.Value, name: str) -> gdb.Value | None:
 
 def atomic(value: gdb.Value) -> gdb.Value:
     """What a std::atomic holds; any other value as it is. @throws gdb.error."""
-    while is_class(value.type):
-        for name in ATOMIC_MEMBERS:
-            content = member(value, name)
-            if content is not None:
-                value = content
-                break
-        else:
-            break
-    return value
+    contents = (member(value, name) for name in ATOMIC_MEMBERS) if is_class(value.type) else iter(())
+    content = next((each for each in contents if each is not None), None)
+    return value if content is None else atomic(content)
 
 
 def number(value: gdb.Value) -> int:
@@ -195,37 +187,34 @@ def same_selection() -> Iterator[None]:
             frame.select()
 
 
-# g++ may say of a part of a coroutine that it is inlined in main, and gdb would stop there.
-_SETTINGS = {"language": "c++", "backtrace past-main": "on"}
-
-
 @contextlib.contextmanager
 def known_settings() -> Iterator[None]:
-    """Sets what the readers expect, whatever the user and the selected frame have chosen."""
-    before = {}
+    """Sets what the readers expect, whatever the user and the selected frame have chosen. (g++ may say of a part of a
+    coroutine that it is inlined in main, and gdb would stop there.)"""
+    before = {name: gdb.parameter(name) for name in ("language", "backtrace past-main")}
     try:
-        for name, wanted in _SETTINGS.items():
-            try:
-                before[name] = gdb.parameter(name)
-                gdb.execute(f"set {name} {wanted}", to_string=True)
-            except (RuntimeError, gdb.error):
-                before.pop(name, None)  # this machine has no such setting
+        gdb.execute("set language c++", to_string=True)
+        gdb.execute("set backtrace past-main on")
         yield
     finally:
         for name, value in before.items():
-            gdb.execute(f"set {name} {_written(value)}", to_string=True)
+            gdb.execute(f"set {name} {('off', 'on')[value] if isinstance(value, bool) else value}", to_string=True)
 
 
-def _written(value: object) -> str:
-    return ("off", "on")[value] if isinstance(value, bool) else str(value)
-
-
-_symbols: dict[int, tuple[str, int]] = {}
+@functools.cache
+def symbol_around(where: int) -> tuple[str, int]:
+    """The demangled name of the function or object at an address, or "", and the position in it."""
+    found = attempt(lambda: gdb.execute(f"info symbol {where:#x}", to_string=True).strip(), "") if where > 4096 else ""
+    if found.startswith("No symbol matches"):
+        return "", 0
+    found = re.sub(r" in section \S+( of .*)?$", "", found)
+    name, plus, at_byte = found.rpartition(" + ")
+    return (name, int(at_byte)) if plus and at_byte.isdigit() else (found, 0)
 
 
 def forget() -> None:
     """Forgets the names of addresses. Call before each command: the program may have loaded files."""
-    _symbols.clear()
+    symbol_around.cache_clear()
 
 
 def symbol(where: int) -> str:
@@ -234,44 +223,18 @@ def symbol(where: int) -> str:
     return name if at_byte == 0 else ""
 
 
-def symbol_around(where: int) -> tuple[str, int]:
-    """The demangled name of the function or object at an address, or "", and the position in it."""
-    if where not in _symbols:
-        _symbols[where] = _symbol_around(where)
-    return _symbols[where]
-
-
-def _symbol_around(where: int) -> tuple[str, int]:
-    if where <= 4096:
-        return "", 0
-    try:
-        found = gdb.execute(f"info symbol {where:#x}", to_string=True).strip()
-    except Unreadable:
-        return "", 0
-    if found.startswith("No symbol matches"):
-        return "", 0
-    found = re.sub(r" in section \S+( of .*)?$", "", found)
-    name, plus, at_byte = found.rpartition(" + ")
-    return (name, int(at_byte)) if plus and at_byte.isdigit() else (found, 0)
-
-
 def without_arguments(name: str) -> str:
     """A function's name without its parameters, its suffixes ("[clone .resume]") and "(anonymous namespace)::"."""
-    name = re.sub(r"\s*\[clone [^]]*\]|\.(actor|resume|destroy|cleanup)$", "", name)
-    name = name.replace("(anonymous namespace)::", "")
-    depth = 0
-    begin = 0  # after the type that the name of a template begins with
-    for i, c in enumerate(name):
-        if depth == 0 and c == "(" and not name.endswith("operator", 0, i):
-            end = _closing(name, i)
-            if not re.match(r"( const| volatile| &&?)*::", name[end:]):
-                return name[begin:i]
-        if c in "<({[":
-            depth += 1
-        elif c in ">)}]" and not name.endswith("->", 0, i + 1):
-            depth -= 1
-        elif c == " " and depth == 0 and not name.endswith("operator", 0, i):
+    name = re.sub(r"\s*\[clone [^]]*\]|\.(actor|resume|destroy|cleanup)$", "", name).replace("(anonymous namespace)::", "")
+    begin = i = 0  # begin: behind the type that the name of a template begins with
+    while i < len(name):
+        is_operator = name.endswith("operator", 0, i)
+        end = _closing(name, i) if name[i] in "<({[" and not is_operator else i + 1
+        if name[i] == "(" and not is_operator and not re.match(r"( const| volatile| &&?)*::", name[end:]):
+            return name[begin:i]
+        if name[i] == " " and not is_operator:
             begin = i + 1
+        i = end
     return name[begin:]
 
 
@@ -279,38 +242,28 @@ def function_name(name: str) -> str:
     """As `without_arguments`, and without the arguments of a template, which some compilers leave out."""
     name = without_arguments(name)
     begin = name.find("<")
-    if name.endswith(">") and begin > 0 and _closing(name, begin) == len(name):
-        return name[:begin]
-    return name
+    return name[:begin] if name.endswith(">") and begin > 0 and _closing(name, begin) == len(name) else name
 
 
 def _closing(text: str, begin: int) -> int:
     """The position after the bracket that closes the one at `begin`."""
     depth = 0
     for i in range(begin, len(text)):
-        if text[i] in "<({[":
-            depth += 1
-        elif text[i] in ">)}]" and not text.endswith("->", 0, i + 1):
-            depth -= 1
-            if depth == 0:
-                return i + 1
+        depth += (text[i] in "<({[") - (text[i] in ">)}]" and not text.endswith("->", 0, i + 1))
+        if depth == 0:
+            return i + 1
     return len(text)
 
 
 def template_arguments(name: str) -> list[str]:
-    """The arguments of the last template in a type's name: "a<b<c>, d>" has "b<c>" and "d"."""
+    """The arguments of the first template in a type's name: "a<b<c>, d>" has "b<c>" and "d"."""
     begin = name.find("<")
-    if begin < 0:
-        return []
-    found, depth, start = [], 0, begin + 1
-    for i in range(begin, len(name)):
-        if name[i] in "<(":
-            depth += 1
-        elif name[i] in ">)":
-            depth -= 1
-        if depth == 0 or (depth == 1 and name[i] == ","):
+    found, start, i = [], begin + 1, begin + 1
+    while 0 < i < len(name):
+        if name[i] in ",>":
             found.append(name[start:i].strip())
             start = i + 1
-        if depth == 0:
-            break
+            if name[i] == ">":
+                break
+        i = _closing(name, i) if name[i] in "<(" else i + 1
     return found

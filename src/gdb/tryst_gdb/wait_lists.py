@@ -43,6 +43,10 @@ class Found:
     colour: str  # "red", "blue" or ""
     slot: int = 0  # in the arena, from 1; 0 in the wait list
 
+    @property
+    def side(self) -> str:
+        return f"{self.colour} " if self.colour else ""
+
 
 @dataclass
 class Exchange:

@@ -22,8 +22,8 @@ MOST_TASKS = 10_000
 AWAITED = b"\1"  # continuation.hpp: handshake::state
 EXECUTOR_IN_TASK = PROMISE_AT + 2 * WORD  # task.hpp: task_promise_base; its awaiter is the first word
 SPAWNED_AT = PROMISE_AT + 5 * WORD  # root.hpp: spawned_task; the owner is behind it
-ROOT = "tryst::detail::root<"
 OWNERS = ("tryst::task_scope", "tryst::detail::serial_queue")
+SPAWNED = tuple(f"tryst::detail::root<{owner}" for owner in OWNERS)
 
 
 @dataclass
@@ -83,8 +83,8 @@ def parent_of(of: Coroutine) -> Coroutine | None:
 
 def executor_of(of: Coroutine) -> Executor | None:
     """The executor that a coroutine's promise names, if it is one of tryst's."""
-    for owner in OWNERS:
-        if of.full_name.startswith(f"{ROOT}{owner}"):
+    for owner, root in zip(OWNERS, SPAWNED):
+        if of.full_name.startswith(root):
             return Executor.at(word_or_zero(of.address + SPAWNED_AT + WORD) + offset(required_type(owner), "executor_"))
     group = group_of(of)
     if group:
@@ -95,8 +95,7 @@ def executor_of(of: Coroutine) -> Executor | None:
 
 def spawned_at(of: Coroutine) -> Location | None:
     """Where a root was spawned."""
-    is_spawned = of.full_name.startswith(tuple(f"{ROOT}{owner}" for owner in OWNERS))
-    return location_at(of.address + SPAWNED_AT) if is_spawned else None
+    return location_at(of.address + SPAWNED_AT) if of.full_name.startswith(SPAWNED) else None
 
 
 # ---- What a coroutine waits for.
@@ -112,7 +111,7 @@ def _find_wait(of: Coroutine) -> Wait:
             certain = of.address < word < at_ and _case_at(at_ - OWNER, word, found)
         if certain or certain is None and found.location is None:
             found.location = location_at(at_ + WORD)
-    if not found.children and of.full_name.startswith(ROOT) and of.full_name.endswith("::own"):
+    if not found.children and of.full_name.startswith(SPAWNED) and of.full_name.endswith("::own"):
         tasks = (unstarted_task(word) for _, word in words if word != of.address)
         found.children = [each for each in tasks if each is not None][:1]
     if not found.children and len(found.waiters) > 1:
