@@ -31,28 +31,19 @@ def executor_kind(vtable: str) -> str:
     """The type of an executor, as users know it, from the name of its executor_vtable, or ""."""
     name = ASIO_NAMESPACE.sub(r"tryst::\1::", vtable.replace("(anonymous namespace)::", ""))
     while name.startswith(EXECUTOR_BASES):
-        arguments = template_arguments(name)
-        if not arguments:
-            return ""
-        if not arguments[0].startswith("tryst::"):
-            return arguments[0]
-        name = arguments[0]
-    owner = name
-    for end in ("::vtable", "::table", "::vtable_"):
-        owner = owner.removesuffix(end)
+        name = (template_arguments(name) or [""])[0]
+        if not name.startswith("tryst::"):
+            return name
+    owner = re.sub("::(vtable_?|table)$", "", name)
+    argument = (template_arguments(owner) or [""])[0]
     if owner.startswith("tryst::basic_run_loop<"):
-        clock = (template_arguments(owner) or [""])[0]
-        if clock == "tryst::detail::temporary_clock":
+        if argument == "tryst::detail::temporary_clock":
             return "the loop of sync_wait"
-        return "tryst::run_loop" if "steady_clock" in clock else "tryst::basic_run_loop"
+        return "tryst::run_loop" if "steady_clock" in argument else "tryst::basic_run_loop"
     if owner.startswith("tryst::loop_executor<"):
-        wake = (template_arguments(owner) or [""])[0]
-        adapter = re.match(r"tryst::(\w+)::detail::\w+$", wake)
+        adapter = re.match(r"tryst::(\w+)::detail::\w+$", argument)
         return f"tryst::{adapter[1]}::executor" if adapter else owner
-    for start, kind in KINDS:
-        if owner.startswith(start):
-            return kind
-    return owner
+    return next((kind for start, kind in KINDS if owner.startswith(start)), owner)
 
 
 @dataclass
@@ -105,17 +96,11 @@ class Loop:
 
 def loop_of(value: gdb.Value) -> Loop | None:
     """The loop that an object is."""
-    type_ = plain(value.type)
-    name = type_name(type_)
-    if type_.code != gdb.TYPE_CODE_STRUCT or value.address is None or not name.startswith("tryst::"):
+    name = type_name(value.type)
+    queue = member(value, "queue_") if name.startswith("tryst::") and value.address is not None else None
+    if queue is None or not type_name(queue.type).endswith("::serial_queue") or not is_queue(address(queue)):
         return None
-    queue = member(value, "queue_")
-    if queue is None or not type_name(queue.type).endswith("::serial_queue"):
-        return None
-    where = address(queue)
-    if not is_queue(where):
-        return None
-    return Loop(where, executor_kind(name).removeprefix("tryst::"), inbox=first_in_inbox(value))
+    return Loop(address(queue), executor_kind(name).removeprefix("tryst::"), inbox=first_in_inbox(value))
 
 
 def is_queue(where: int) -> bool:
@@ -128,10 +113,8 @@ def is_queue(where: int) -> bool:
 
 def first_in_inbox(executor: gdb.Value) -> int:
     """The node that was posted last to the inbox or mailbox of an executor, or 0. @throws gdb.error."""
-    inbox = member(executor, "mail_")
-    if inbox is None:
-        inbox = member(executor, "inbox_")
-    word = 0 if inbox is None else number(inbox["word_"])
+    found = [each for each in (member(executor, "mail_"), member(executor, "inbox_")) if each is not None]
+    word = number(found[0]["word_"]) if found else 0
     return word if word > 1 else 0  # 1 says that the loop sleeps (inbox.hpp)
 
 

@@ -18,7 +18,7 @@ import gdb.printing
 from . import wait_lists, waits
 from .coroutines import PROMISE_AT, Coroutine, frame_of
 from .executors import ASIO_NAMESPACE, Executor, executor_kind, first_in_inbox, linked, nodes_at
-from .values import (address, at, atomic, is_class, known_settings, member, number, owned, plain, read_word,
+from .values import (address, at, atomic, is_class, is_reference, known_settings, member, number, owned, plain, read_word,
                      required_type)
 
 Child = tuple[str, Any]
@@ -42,9 +42,7 @@ class Printer:
     """A printer that gdb can call for any memory: an error becomes the text."""
 
     def __init__(self, function: Callable[[gdb.Value], Any], value: gdb.Value) -> None:
-        if value.type.strip_typedefs().code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
-            value = value.referenced_value()
-        self.function, self.value = function, value
+        self.function, self.value = function, value.referenced_value() if is_reference(value.type) else value
         waits.forget()
 
     def parts(self) -> Iterator[Any]:

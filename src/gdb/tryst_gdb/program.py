@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 
 import gdb
 
@@ -11,11 +12,13 @@ from . import waits
 from .coroutines import Coroutine, frame_of, is_coroutine_name
 from .exchangers import Exchanger, exchanger_of, exchangers_in, waiters_in
 from .executors import Executor, Loop, is_queue, loop_of
-from .values import Unreadable, at, attempt, plain, read, same_selection, symbol, symbol_around, type_name, unwrapped, word_or_zero
+from .values import Unreadable, at, attempt, is_reference, plain, read, same_selection, symbol, symbol_around, type_name, \
+    unwrapped, word_or_zero
 from .wait_lists import Found
 from .waiters import MOST_ITEM_BYTES, Waiter, alike, waiter_at
 
 MOST_FRAMES = 100
+FRAME_NAMES = ("frame_ptr", "__coro_frame")  # of g++ and clang
 
 
 class Program:
@@ -27,145 +30,101 @@ class Program:
         self._alike: dict[int, int] = {}
         self.exchangers: dict[int, Exchanger] = {}
         self.loops: dict[int, Loop] = {}
-        self.scopes: dict[int, str] = {}
+        self.scopes: set[int] = set()
         self.roots: dict[Coroutine, None] = {}
         self.operations: dict[int, gdb.Value] = {}
         self.unstarted: dict[Coroutine, str] = {}  # tasks that a variable holds
         self.running: dict[int, int] = {}  # the thread that runs a coroutine now
         self.running_functions: dict[int, int] = {}  # the same by function, if the frame is unknown
-        self._blocks: set[tuple[bool, int, int]] = set()
+        self._files: set[str] = set()
         self._seen: set[Coroutine] = set()
-        self._visit_threads()
-        self._follow()
-
-    def _visit_threads(self) -> None:
         if gdb.selected_thread() is None:
             raise gdb.error("there is no program: start one, attach to one, or open a core dump")
         with same_selection():
-            for thread in sorted(gdb.selected_inferior().threads(), key=lambda t: t.num):
+            for thread in sorted(gdb.selected_inferior().threads(), key=lambda each: each.num):
                 thread.switch()
-                for value, name in self._variables_of_thread(thread.num):
-                    if name in ("frame_ptr", "__coro_frame"):
-                        self._visit_running(value, thread.num)
-                    self._visit(value, name)
-                self._visit_thread_state()
+                self._visit_thread(thread.num)
+        self._follow()
 
-    def _variables_of_thread(self, thread: int) -> Iterator[tuple[gdb.Value, str]]:
-        """The parameters and variables of all functions of the selected thread."""
+    def _visit_thread(self, thread: int) -> None:
+        """Looks at the parameters and variables of all functions of the selected thread."""
         frame: gdb.Frame | None = gdb.newest_frame()
         is_outside = False  # of a coroutine, in what g++ takes for its callers, into which it is inlined
         for _ in range(MOST_FRAMES):
             if frame is None:
-                return
+                break
             self._visit_static(frame.find_sal().symtab)
-            is_coroutine = not is_outside and self._note_function(frame, thread)
+            function, at_byte = symbol_around(frame.pc())
+            is_coroutine = not is_outside and is_coroutine_name(function)
+            if is_coroutine:
+                self.running_functions.setdefault(frame.pc() - at_byte, thread)
             for value, name in variables_of(frame) if not is_outside else ():
-                is_outside = is_outside or is_coroutine and name in ("frame_ptr", "__coro_frame")
-                yield value, name
-            if frame.type() != gdb.INLINE_FRAME:
-                is_outside = False
-            try:
-                frame = frame.older()
-            except gdb.error:
-                return
-
-    def _note_function(self, frame: gdb.Frame, thread: int) -> bool:
-        """Whether a frame of the stack is in a coroutine."""
-        name, at_byte = symbol_around(frame.pc())
-        if not is_coroutine_name(name):
-            return False
-        self.running_functions.setdefault(frame.pc() - at_byte, thread)
-        return True
+                if name in FRAME_NAMES:
+                    is_outside = is_outside or is_coroutine
+                    with suppress(*Unreadable):  # optimised out
+                        is_pointer = value.type.strip_typedefs().code == gdb.TYPE_CODE_PTR
+                        self.running[int(value if is_pointer else value.address)] = thread
+                self._visit(value, name)
+            is_outside = is_outside and frame.type() == gdb.INLINE_FRAME
+            frame = attempt(frame.older, None)
+        with suppress(*Unreadable):  # the thread has no state, or the compiler has not described it
+            state = gdb.parse_and_eval("'tryst::detail::per_thread<tryst::detail::thread_state>()::instance'")
+            self.add_loop(Executor.of(state["executor"]))
 
     def _visit_static(self, symtab: gdb.Symtab | None) -> None:
         """Looks at the variables with static storage of a source file."""
         if symtab is None or not symtab.is_valid():
             return
         for block in (symtab.static_block(), symtab.global_block()):
-            key = (block.is_global, block.start, block.end)
-            if key in self._blocks:
-                continue
-            self._blocks.add(key)
-            for each in block:
+            key = f"{block.is_global} {block.start} {block.end}"
+            for each in block if key not in self._files else ():
                 if each.is_variable and each.addr_class == gdb.SYMBOL_LOC_STATIC:
-                    try:
+                    with suppress(*Unreadable):
                         self._visit(each.value(), each.name)
-                    except Unreadable:
-                        pass
-
-    def _visit_running(self, value: gdb.Value, thread: int) -> None:
-        try:
-            is_pointer = value.type.strip_typedefs().code == gdb.TYPE_CODE_PTR
-            self.running[int(value if is_pointer else value.address)] = thread
-        except Unreadable:
-            pass  # optimised out
-
-    def _visit_thread_state(self) -> None:
-        try:
-            state = gdb.parse_and_eval(
-                "'tryst::detail::per_thread<tryst::detail::thread_state>()::instance'"
-            )
-            self.add_loop(Executor.at(int(state["executor"].address)))
-        except Unreadable:
-            pass  # the thread has none, or the compiler has not described it
+            self._files.add(key)
 
     def _visit(self, value: gdb.Value, name: str) -> None:
-        try:
-            if refers_to_std(value.type):
-                return
-            value = unwrapped(value)
-            type_ = type_name(value.type)
-            if type_.startswith("tryst::detail::") and "loop" not in type_:
-                if type_.startswith("tryst::detail::operation<"):
-                    self.operations[int(value.address)] = value
-                return
-            loop = loop_of(value)
-            if loop is not None:
-                known = self.loops.setdefault(loop.address, loop)
-                known.inbox = loop.inbox
-                known.variable = known.variable or ("" if name == "this" else name)
-                return
-            if type_.startswith("tryst::task<"):
-                task = waits.unstarted_task(frame_of(value["coroutine_"]))
-                if task is not None:
-                    self.unstarted.setdefault(task, name)
-                return
-            if type_ == "tryst::task_scope":
-                self.scopes.setdefault(int(value.address), name)
-                return
+        with suppress(*Unreadable):  # optimised out, or not constructed yet
+            if not refers_to_std(value.type):
+                self._visit_object(unwrapped(value), name)
+
+    def _visit_object(self, value: gdb.Value, name: str) -> None:
+        type_ = type_name(value.type)
+        if type_.startswith("tryst::detail::operation<"):
+            self.operations[int(value.address)] = value
+        elif type_.startswith("tryst::detail::") and "loop" not in type_:
+            return
+        elif (loop := loop_of(value)) is not None:
+            known = self.loops.setdefault(loop.address, loop)
+            known.inbox = loop.inbox
+            known.variable = known.variable or ("" if name == "this" else name)
+        elif type_.startswith("tryst::task<"):
+            task = waits.unstarted_task(frame_of(value["coroutine_"]))
+            if task is not None:
+                self.unstarted.setdefault(task, name)
+        elif type_ == "tryst::task_scope":
+            self.scopes.add(int(value.address))
+        else:
             for found in self._exchangers(value, name, 2):
-                known_one = self.exchangers.setdefault(found.protocol, found)
-                if not known_one.address:
+                if not self.exchangers.setdefault(found.protocol, found).address:
                     self.exchangers[found.protocol] = found
-        except Unreadable:
-            pass  # optimised out, or not constructed yet
 
     def _exchangers(self, value: gdb.Value, name: str, depth: int) -> Iterator[Exchanger]:
-        found = exchanger_of(value)
+        found, type_ = exchanger_of(value), plain(value.type)
         if found is not None:
             found.variable = name
-            # A variable that is not constructed yet contains anything.
-            if len(read(found.protocol, found.type.sizeof)) == found.type.sizeof:
+            if len(read(found.protocol, found.type.sizeof)) == found.type.sizeof:  # it is constructed
                 yield found
-            return
-        type_ = plain(value.type)
-        if depth == 0 or type_.code != gdb.TYPE_CODE_STRUCT or type_name(type_).startswith("std::"):
-            return
-        for each in type_.fields():
-            if each.name and hasattr(each, "bitpos"):
-                inner = name if each.is_base_class else f"{name}.{each.name}"
-                try:
-                    yield from self._exchangers(unwrapped(value.cast(type_)[each]), inner, depth - 1)
-                except Unreadable:
-                    pass
+        elif depth != 0 and type_.code == gdb.TYPE_CODE_STRUCT and not type_name(type_).startswith("std::"):
+            for each in type_.fields():
+                if each.name and hasattr(each, "bitpos"):
+                    inner = name if each.is_base_class else f"{name}.{each.name}"
+                    with suppress(*Unreadable):
+                        yield from self._exchangers(unwrapped(value.cast(type_)[each]), inner, depth - 1)
 
     def add_loop(self, executor: Executor | None) -> None:
         """Adds the loop that an executor is, if it is one."""
-        if executor is None or executor.vtable == 0:
-            return
-        if "serial_executor_base" in symbol(executor.vtable) and is_queue(
-            executor.context
-        ):
+        if executor and "serial_executor_base" in symbol(executor.vtable) and is_queue(executor.context):
             self.loops.setdefault(executor.context, Loop(executor.context, executor.kind))
 
     def _follow(self) -> None:
@@ -174,29 +133,22 @@ class Program:
         while before != len(self._seen) + len(self.loops) + len(self.exchangers):
             before = len(self._seen) + len(self.loops) + len(self.exchangers)
             for loop in list(self.loops.values()):
-                for task in attempt(lambda: waits.tasks_of(loop)[0], []):
-                    self.roots.setdefault(task)
-                    self._visit_coroutine(task)
+                self._visit_roots(attempt(lambda: waits.tasks_of(loop)[0], []))
             for scope in self.scopes:
-                for task in attempt(lambda: waits.scope_tasks(scope), []):
-                    self.roots.setdefault(task)
-                    self._visit_coroutine(task)
+                self._visit_roots(attempt(lambda: waits.scope_tasks(scope), []))
             for each in list(self.exchangers.values()):
                 found = waiters_in(each)
                 for place in found if self._most_alike is None else (first for _, first, _ in alike(found)):
-                    self._visit_waiter(place.address)
+                    with suppress(*Unreadable):
+                        waiter = waiter_at(place.address)
+                        self.add_loop(waiter.executor)
+                        of = waiter.coroutine()
+                        self._visit_roots(ancestors(of)[-1:] if of is not None else [])
 
-    def _visit_waiter(self, address: int) -> None:
-        try:
-            waiter = waiter_at(address)
-            self.add_loop(waiter.executor)
-            of = waiter.coroutine()
-            if of is not None:
-                root = ancestors(of)[-1]
-                self.roots.setdefault(root)
-                self._visit_coroutine(root)
-        except Unreadable:
-            pass
+    def _visit_roots(self, roots: list[Coroutine]) -> None:
+        for root in roots:
+            self.roots.setdefault(root)
+            self._visit_coroutine(root)
 
     def _visit_coroutine(self, of: Coroutine) -> None:
         if of in self._seen:
@@ -208,9 +160,9 @@ class Program:
         self._visit_static(gdb.find_pc_line(of.resume).symtab)
         self.add_loop(attempt(lambda: waits.executor_of(of), None))
         for name, type_, address in of.variables():
-            self._visit(at(address, type_) if not is_reference(type_)
-                        else at(word_or_zero(address),
-                                      type_.strip_typedefs().target()), name)  # fmt: skip
+            if is_reference(type_):
+                type_, address = type_.strip_typedefs().target(), word_or_zero(address)
+            self._visit(at(address, type_), name)
         for child in attempt(lambda: waits.wait_of(of).children, []):
             self._visit_coroutine(child)
 
@@ -233,14 +185,10 @@ def _place_in(each: Exchanger, waiter: Waiter) -> Found | None:
     return next((found for found in waiters_in(each) if found.address == waiter.address), None)
 
 
-def is_reference(type_: gdb.Type) -> bool:
-    return type_.strip_typedefs().code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
-
-
 def refers_to_std(type_: gdb.Type) -> bool:
     """Whether it is a pointer to a class of the standard library, such as a thread's state."""
     type_ = type_.strip_typedefs()
-    while type_.code in (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+    while type_.code == gdb.TYPE_CODE_PTR or is_reference(type_):
         type_ = type_.target().strip_typedefs()
     name = type_name(type_)
     return name.startswith("std::") and "_ptr<" not in name
@@ -248,32 +196,18 @@ def refers_to_std(type_: gdb.Type) -> bool:
 
 def variables_of(frame: gdb.Frame) -> Iterator[tuple[gdb.Value, str]]:
     """The parameters and variables of the function of a frame."""
-    try:
-        block = frame.block()
-    except RuntimeError:
-        return  # no debug information
-    in_lambda = is_in_lambda(block)
+    block, blocks = attempt(frame.block, None), []  # None: no debug information
     while block is not None and not block.is_global and not block.is_static:
-        for each in block:
-            # In a lambda, what g++ calls `this` is the lambda.
-            if in_lambda and each.name == "this":
-                continue
-            if each.is_argument or each.is_variable:
-                try:
-                    yield frame.read_var(each, block), each.name
-                except Unreadable:
-                    pass
+        blocks.append(block)
         # Around a lambda is the function that made it, which has another frame.
         block = None if block.function is not None else block.superblock
-
-
-def is_in_lambda(block: gdb.Block | None) -> bool:
-    """Whether a block is in a lambda."""
-    while block is not None and not block.is_global and not block.is_static:
-        if any(each.name == "__closure" for each in block):
-            return True
-        block = None if block.function is not None else block.superblock
-    return False
+    in_lambda = any(each.name == "__closure" for block in blocks for each in block)
+    for block in blocks:
+        for each in block:
+            # In a lambda, what g++ calls `this` is the lambda.
+            if (each.is_argument or each.is_variable) and not (in_lambda and each.name == "this"):
+                with suppress(*Unreadable):
+                    yield frame.read_var(each, block), each.name
 
 
 def ancestors(of: Coroutine) -> list[Coroutine]:

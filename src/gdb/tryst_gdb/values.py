@@ -65,6 +65,10 @@ def offset(type_: gdb.Type, name: str) -> int:
     raise KeyError(name)
 
 
+def is_reference(type_: gdb.Type) -> bool:
+    return type_.strip_typedefs().code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
+
+
 def is_class(type_: gdb.Type) -> bool:
     return plain(type_).code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION)
 
@@ -93,10 +97,9 @@ def number(value: gdb.Value) -> int:
 
 def address(value: gdb.Value) -> int:
     """The address of an object, or what a pointer holds. @throws gdb.error."""
-    kind = plain(value.type).code
-    if kind == gdb.TYPE_CODE_PTR:
+    if plain(value.type).code == gdb.TYPE_CODE_PTR:
         return int(value)
-    if kind in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+    if is_reference(value.type):
         return int(value.referenced_value().address)
     if value.address is None:
         raise gdb.error("the value is not in memory: it is optimised out, or in a register")
@@ -123,7 +126,7 @@ def unwrapped(value: gdb.Value) -> gdb.Value:
     """The object behind references, pointers and smart pointers. @throws gdb.error for null."""
     for _ in range(8):
         type_ = plain(value.type)
-        if type_.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+        if is_reference(type_):
             value = value.referenced_value()
             continue
         if type_.code == gdb.TYPE_CODE_PTR and plain(type_.target()).code == gdb.TYPE_CODE_STRUCT:
