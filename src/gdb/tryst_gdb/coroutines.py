@@ -10,17 +10,12 @@ from dataclasses import dataclass
 
 import gdb
 
-from .values import WORD, function_name, member, read, symbol, without_arguments, word_or_zero
+from .values import WORD, attempt, function_name, member, read, symbol, text_at, without_arguments, word_or_zero
 
 MOST_FRAME_BYTES = 1 << 16
 PROMISE_AT = 2 * WORD  # behind the two functions, in both compilers' frames
 
 _CLONE = re.compile(r"\[clone \.(actor|resume|destroy|cleanup)\]|\.(actor|resume|destroy|cleanup)$")
-
-
-def is_coroutine_function(address: int) -> bool:
-    """Whether a coroutine's resume or destroy function begins there."""
-    return is_coroutine_name(symbol(address))
 
 
 def is_coroutine_name(name: str) -> bool:
@@ -35,11 +30,8 @@ def is_continuation(address: int) -> bool:
 
 def frame_of(handle: gdb.Value) -> int:
     """The address of a coroutine's frame, from a std::coroutine_handle of either standard library."""
-    for name in ("_M_fr_ptr", "__handle_"):
-        frame = member(handle, name)
-        if frame is not None:
-            return int(frame)
-    raise gdb.error("an unknown std::coroutine_handle")
+    frame = member(handle, "_M_fr_ptr")
+    return int(frame if frame is not None else handle["__handle_"])
 
 
 class Coroutine:
@@ -64,9 +56,8 @@ class Coroutine:
         if address == 0 or address % WORD != 0:
             return None
         made = Coroutine(address)
-        if is_coroutine_function(made.resume) and is_coroutine_function(made.destroy):
-            return made
-        return None
+        is_one = is_coroutine_name(symbol(made.resume)) and is_coroutine_name(symbol(made.destroy))
+        return made if is_one else None
 
     @property
     def full_name(self) -> str:
@@ -91,17 +82,15 @@ class Coroutine:
     def layout(self) -> list[gdb.Field]:
         """The fields of the frame, if the compiler has described them."""
         if self._layout is None:
-            self._layout = []
-            try:
-                for each in function_block(self.resume) or []:
-                    if each.name in ("frame_ptr", "__coro_frame"):
-                        frame = each.type.strip_typedefs()
-                        if frame.code == gdb.TYPE_CODE_PTR:
-                            frame = frame.target().strip_typedefs()
-                        self._layout = list(frame.fields())
-            except (gdb.error, RuntimeError):
-                pass
+            self._layout = attempt(self._described_layout, [])
         return self._layout
+
+    def _described_layout(self) -> list[gdb.Field]:
+        for each in function_block(self.resume) or []:
+            if each.name in ("frame_ptr", "__coro_frame"):
+                frame = each.type.strip_typedefs()
+                return list((frame.target().strip_typedefs() if frame.code == gdb.TYPE_CODE_PTR else frame).fields())
+        return []
 
     def variables(self) -> Iterator[tuple[str, gdb.Type, int]]:
         """The parameters and variables of the function: name, type and address."""
@@ -145,25 +134,11 @@ class Location:
 def location_at(where: int) -> Location | None:
     """The location to whose record the word there points, if it is one."""
     record = read(word_or_zero(where), 2 * WORD + 8)
-    if not record:
-        return None
-    file, function, line, column = struct.unpack("<QQII", record)
-    path, name = text_at(file), text_at(function)
-    if not 0 < line < 1 << 24 or column >= 1 << 16 or not path or not name:
+    file, function, line, column = struct.unpack("<QQII", record) if record else (0, 0, 0, 0)
+    path, name = (text_at(file), text_at(function)) if 0 < line < 1 << 24 and column < 1 << 16 else ("", "")
+    if not path or not name:
         return None
     return Location(path.rsplit("/", 1)[-1], line, function_name(name.replace("{anonymous}::", "")))
-
-
-def text_at(where: int) -> str:
-    """The C string there, or "" if there is no text."""
-    content = b""
-    while b"\0" not in content and len(content) < 4096:
-        piece = read(where + len(content), 64 - (where + len(content)) % 64)  # never beyond a page that is missing
-        if not piece:
-            return ""
-        content += piece
-    text = content.partition(b"\0")[0].decode(errors="replace")
-    return text if text.isprintable() else ""
 
 
 def function_block(pc: int) -> gdb.Block | None:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import gdb
 
 from . import wait_lists
-from .values import WORD, Unreadable, at, nested, owned, plain, read, type_name, unwrapped
+from .values import WORD, Unreadable, at, attempt, nested, owned, plain, read, type_name, unwrapped
 
 PUBLIC = re.compile(r"^tryst::(exchanger|red_blue_exchanger|synchronous_channel|channel|future)<")
+INSIDES = re.compile(r"^tryst::detail::(operation|selection_case)<")  # which refer to an exchanger
 
 
 @dataclass
@@ -25,26 +26,15 @@ class Exchanger:
     variable: str = ""
 
     def __str__(self) -> str:
-        name = name_of(self)
+        name = attempt(lambda: wait_lists.name_of(at(self.protocol, self.type)), "")
         where = f"{self.address:#x}" if self.address else f"with the protocol {self.protocol:#x}"
-        called = f" ({self.variable})" if self.variable else ""
-        return f"{self.kind} {where}" + (f' "{name}"' if name else called)
-
-
-def name_of(of: Exchanger) -> str:
-    """The name that the program gave it, or ""."""
-    try:
-        return wait_lists.name_of(at(of.protocol, of.type))
-    except Unreadable:
-        return ""
+        called = f' "{name}"' if name else f" ({self.variable})" if self.variable else ""
+        return f"{self.kind} {where}{called}"
 
 
 def exchanger_of(value: gdb.Value) -> Exchanger | None:
     """The exchanger or channel that an object is."""
-    type_ = plain(value.type)
-    if type_.code != gdb.TYPE_CODE_STRUCT or value.address is None:
-        return None
-    kind = PUBLIC.match(type_name(type_))
+    kind = PUBLIC.match(type_name(value.type)) if value.address is not None else None
     if kind is None:
         return None
     try:
@@ -52,50 +42,29 @@ def exchanger_of(value: gdb.Value) -> Exchanger | None:
         protocol = held.address if kind[1] == "future" else owned(held)
         return Exchanger(int(protocol), plain(protocol.type.target()), kind[1], int(value.address))
     except gdb.MemoryError:
-        raise gdb.error(
-            f"the exchanger is destroyed or corrupt: {int(value.address):#x} is not readable"
-        ) from None
+        raise gdb.error(f"the exchanger is destroyed or corrupt: {int(value.address):#x} is not readable") from None
     except Unreadable:
         return None
-
-
-def operation_target(value: gdb.Value) -> Exchanger | None:
-    """The exchanger of an operation."""
-    for each in nested(value, 4):
-        type_ = plain(each.type)
-        if re.match(r"^tryst::detail::operation<", type_name(type_)):
-            held = each["protocol_"]
-            return Exchanger(int(held), plain(plain(held.type).target()))
-    return None
 
 
 def exchangers_in(value: gdb.Value) -> list[Exchanger]:
     """The exchangers that an expression names: @throws gdb.error if there is none."""
     value = unwrapped(value)
-    found = exchanger_of(value)
-    if found is not None:
-        return [found]
     if re.match(r"^tryst::detail::protocol<", type_name(value.type)):
         return [Exchanger(int(value.address), plain(value.type))]
-    if re.match(r"^tryst::(exchange_operation|detail::operation)<", type_name(value.type)):
-        target = operation_target(value)
-        return [target] if target is not None else []
-    all_found: dict[int, Exchanger] = {}
+    found: dict[int, Exchanger] = {}
     for each in nested(value, 6):
-        type_ = type_name(each.type)
         inner = exchanger_of(each)
-        if inner is None and re.match(r"^tryst::detail::selection_case<", type_):
-            held = each["protocol_"]
-            if int(held) != 0:  # the case takes part
-                inner = Exchanger(int(held), plain(plain(held.type).target()))
+        if inner is None and INSIDES.match(type_name(each.type)) and int(each["protocol_"]) != 0:  # the case takes part
+            inner = Exchanger(int(each["protocol_"]), plain(plain(each["protocol_"].type).target()))
         if inner is not None:
-            all_found.setdefault(inner.protocol, inner)
-    if not all_found:
-        raise gdb.error(
-            f"{value.type} is neither an exchanger, a channel nor a future, and contains none; "
-            "name one, or an operation or selection"
-        )
-    return list(all_found.values())
+            found.setdefault(inner.protocol, inner)
+            if each is value:
+                break
+    if not found:
+        raise gdb.error(f"{value.type} is neither an exchanger, a channel nor a future, and contains none; "
+                        "name one, or an operation or selection")
+    return list(found.values())
 
 
 def contents_of(of: Exchanger) -> wait_lists.Exchange:
@@ -112,7 +81,4 @@ def contents_of(of: Exchanger) -> wait_lists.Exchange:
 
 def waiters_in(of: Exchanger) -> list[wait_lists.Found]:
     """Where its waiters are; none if its memory is not readable."""
-    try:
-        return contents_of(of).waiters
-    except Unreadable:
-        return []
+    return attempt(lambda: contents_of(of).waiters, [])

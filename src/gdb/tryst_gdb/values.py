@@ -176,6 +176,18 @@ def word_or_zero(where: int) -> int:
     return int.from_bytes(read(where, WORD), "little")
 
 
+def text_at(where: int) -> str:
+    """The C string there, or "" if there is no text."""
+    content = b""
+    while b"\0" not in content and len(content) < 4096:
+        piece = read(where + len(content), 64 - (where + len(content)) % 64)  # never beyond a page that is missing
+        if not piece:
+            return ""
+        content += piece
+    text = content.partition(b"\0")[0].decode(errors="replace")
+    return text if text.isprintable() else ""
+
+
 @contextlib.contextmanager
 def same_selection() -> Iterator[None]:
     """Selects the thread and frame again that were selected before."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import gdb
 
-from .values import WORD, address, at, member, number, offset, owned, plain, read_word
+from .values import WORD, address, at, member, number, offset, owned, plain, read_word, text_at
 
 MOST_WAITERS = 1000  # in a printer
 MOST_GROUPS = 255
@@ -71,12 +71,7 @@ def read(protocol: gdb.Value, most: int | None = MOST_WAITERS) -> Exchange:
     if capacity > MOST_GROUPS:
         raise gdb.error(f"an arena of {capacity} slots")
     closed, found = _in_list(wait_list)
-    result = Exchange(
-        name=name_of(protocol),
-        closed=closed,
-        bound=number(arena["bound_"]) & 0xFF,
-        capacity=capacity,
-    )
+    result = Exchange(name_of(protocol), closed, number(arena["bound_"]) & 0xFF, capacity)
     if member(wait_list, "senders_") is not None:
         result.buffer = _buffer_text(wait_list)
     try:
@@ -102,15 +97,7 @@ def _in_future(state: gdb.Value) -> Exchange:
 def name_of(protocol: gdb.Value) -> str:
     """The name that the program gave it, or "". @throws gdb.error."""
     name = member(protocol, "name_")
-    return "" if name is None or int(name) == 0 else name.string(errors="replace", length=_length(int(name)))
-
-
-def _length(text: int) -> int:
-    """The length of a C string, up to 100."""
-    for length in range(100):
-        if bytes(gdb.selected_inferior().read_memory(text + length, 1)) == b"\0":
-            return length
-    return 100
+    return "" if name is None else text_at(int(name))[:100]
 
 
 def _in_list(wait_list: gdb.Value) -> tuple[bool, Iterator[Found]]:
@@ -118,11 +105,9 @@ def _in_list(wait_list: gdb.Value) -> tuple[bool, Iterator[Found]]:
     if member(wait_list, "senders_") is not None:
         return bool(number(wait_list["closed_"])), _in_buffer(wait_list)
     if member(wait_list, "segments_") is not None:
-        closed = bool(number(wait_list["red_"]["word"]) & 1)
-        return closed, _in_queue(wait_list)
+        return bool(number(wait_list["red_"]["word"]) & 1), _in_queue(wait_list)
     if member(wait_list, "head_") is not None:
-        closed = bool(number(wait_list["head_"]) & 1)
-        return closed, _in_stack(wait_list)
+        return bool(number(wait_list["head_"]) & 1), _in_stack(wait_list)
     word = number(wait_list["word_"])
     return word == 1, _in_word(word, False)
 
@@ -159,12 +144,11 @@ class Pool:
     def where(self, n: int) -> int:
         """@throws gdb.error if there is no such node."""
         block = n.bit_length() - 1
-        if n == 0 or block >= self.count:
-            raise gdb.error(f"there is no node {n}")
-        begin = self.begins.get(block) or read_word(self.blocks + block * WORD)
+        begin = self.begins.get(block, 0)
+        if begin == 0 and 0 <= block < self.count:
+            begin = self.begins[block] = read_word(self.blocks + block * WORD)
         if begin == 0:
             raise gdb.error(f"there is no node {n}")
-        self.begins[block] = begin
         return begin + (n - (1 << block)) * self.size
 
 
