@@ -76,6 +76,7 @@ tryst::uring::descriptor no_file;
 tryst::uring::result<int> opened("open", 5);
 tryst::uring::result<int> not_opened("open", std::make_error_code(std::errc::permission_denied));
 tryst::uring::result<> ended("close");
+tryst::uring::limits no_limits;
 
 int main() {
     meeting handlers;
@@ -98,6 +99,7 @@ int main() {
     }
     tryst::uring::context kernel;
     kernel.spawn(read_byte(kernel, ends[0]));
+    const tryst::uring::accept_stream stream(kernel, -1);
     kernel.run_until_idle();
     bool begun = false;
     boost::fibers::fiber fiber([&] {

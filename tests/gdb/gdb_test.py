@@ -121,6 +121,7 @@ ADAPTERS_PRINTED = {
     "opened": "open: done = {value = std::optional<int> = {[contained value] = 5}}",
     "not_opened": "open: Permission denied (error 13)",
     "ended": "close: done",
+    "no_limits": "tryst::uring::limits: no deadline",
 }
 
 
@@ -389,6 +390,7 @@ class Adapters(Case):
     def test_printers(self) -> None:
         self.assert_printed(ADAPTERS_PRINTED)
         self.assert_shown("print pool", r"tryst::uring::buffer_pool: 4 buffers of 4096 bytes = {free = std::vector of length 3, ")
+        self.assert_shown("print stream", r"tryst::uring::accept_stream: room for \d+, no task waits$")
         self.assert_shown("print asio_executor", "tryst::asio::task_executor<asio::.*>: 0 queued, 1 in its inbox")
 
     def test_tasks_of_when_any_on_an_io_uring_loop(self) -> None:
