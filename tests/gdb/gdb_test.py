@@ -458,6 +458,16 @@ class Lines(Case):
                           rf"awaited by in_an_expression\(\) at lines.cpp:{self.lines['in_an_expression']}$")
 
 
+class Resumed(Case):
+    program = "resumed"
+
+    def test_no_line_of_an_earlier_wait(self) -> None:
+        for gdb in self.live, self.dead:
+            shown = re.findall(r"^  #0  after_(\w+)\(\)(.*)$", gdb("tryst stacks"), re.MULTILINE)
+            names = ("exchange", "exchange", "join", "schedule", "sleep", "task")
+            self.assertEqual(sorted(shown), [(name, ", suspended") for name in names])
+
+
 class Plain(Lines):
     """Without debug information."""
 

@@ -34,8 +34,8 @@ class Exchanger:
 
 def exchanger_of(value: gdb.Value) -> Exchanger | None:
     """The exchanger or channel that an object is."""
-    kind = PUBLIC.match(type_name(value.type)) if value.address is not None else None
-    if kind is None:
+    kind = PUBLIC.match(type_name(value.type))
+    if kind is None or value.address is None:  # in this order: for an array in registers, gdb would call malloc
         return None
     try:
         held = value["protocol_"]

@@ -19,7 +19,10 @@ KINDS = ("stoppable", "unstoppable", "selecting", "standing")
 STAGES = ("created", "offered", "offered_cancelled", "resuming", "finished", "stoppable", "timed_by_executor",
           "timed_by_thread")
 TIMED = STAGES[6:]
-WAITER = struct.Struct("<8xQ8xQQBxBB4xQQ")  # waiter.hpp: its function, executor, state, kind, stage, owner and location
+# waiter.hpp: its function, its link in a queue, its executor, state, result, kind, stage, owner and location
+WAITER = struct.Struct("<8xQQQQBBBB4xQQ")
+PENDING = 7  # waiter.hpp: outcome
+UNDECIDED = range(8, 13)  # commitment.hpp: its second word, from `parked` to `expired`
 OWNER = WAITER.size - 2 * WORD
 COROUTINE = 3 * WORD  # continuation.hpp: behind the node; its executor is behind the location
 AWAITER_IN_GROUP = WORD  # join.hpp: the continuation of a join_counter
@@ -33,6 +36,8 @@ class Waiter:
     run: int
     executor: Executor
     parked: bool
+    done: bool
+    queued: bool
     kind: str
     stage: str
     owner: int
@@ -44,7 +49,10 @@ class Waiter:
 
     @property
     def is_pending(self) -> bool:
-        return self.stage not in ("created", "finished")
+        """Whether its party waits. An optimised program may not store that a wait is over, but partners do."""
+        if self.kind == "selecting":
+            return self.stage == "offered" and word_or_zero(self.owner + WORD) in UNDECIDED
+        return self.stage not in ("created", "finished") and (self.queued or not self.done)
 
 
 def waiter_at(address: int) -> Waiter:
@@ -52,11 +60,12 @@ def waiter_at(address: int) -> Waiter:
     content = read(address, WAITER.size)
     if not content:
         raise gdb.MemoryError(f"the waiter at {address:#x} is not readable")
-    run, context, vtable, state, kind, stage, owner, _ = WAITER.unpack(content)
+    run, link, context, vtable, state, result, kind, stage, owner, _ = WAITER.unpack(content)
     if kind >= len(KINDS) or stage >= len(STAGES):
         raise gdb.MemoryError(f"no waiter is readable at {address:#x}")
-    return Waiter(address, run, Executor(context, vtable), bool(state & 8), KINDS[kind], STAGES[stage], owner,
-                  location_at(address + OWNER + WORD))
+    done = bool(state & 4) or result != PENDING
+    return Waiter(address, run, Executor(context, vtable), bool(state & 8), done, link != 0, KINDS[kind], STAGES[stage],
+                  owner, location_at(address + OWNER + WORD))
 
 
 def coroutine_of(client: int) -> Coroutine | None:
@@ -70,8 +79,8 @@ def alike(found: list[Found]) -> list[tuple[int, Found, int]]:
     groups: dict[object, list[int]] = {}
     for i, each in enumerate(found):
         content = read(each.address, WAITER.size)
-        *fields, owner, location = WAITER.unpack(content) if content else (each.address, 0, 0)
-        key = (each.colour, each.slot, each.address - owner, read(owner, WORD), location, *fields)
+        run, _, *fields, owner, location = WAITER.unpack(content) if content else (each.address, 0, 0, 0)
+        key = (each.colour, each.slot, each.address - owner, read(owner, WORD), location, run, *fields)
         groups.setdefault(key, []).append(i)
     return [(numbers[0], found[numbers[0]], len(numbers)) for numbers in groups.values()]
 

@@ -124,10 +124,10 @@ def _case_at(address: int, owner: int, found: Wait) -> bool:
     case = attempt(lambda: waiter_at(address), None)
     if case is None or case.owner != owner:
         return False
-    is_case = case.kind == "selecting" and case.stage == "offered"
-    if is_case or ("any_child<" in symbol(case.run) and case.is_pending):
+    is_case = case.kind == "selecting"
+    if case.is_pending and (is_case or "any_child<" in symbol(case.run)):
         found.waiters.append(case)
-    return is_case
+    return is_case and case.is_pending
 
 
 def _wait_at(of: Coroutine, at_: int, words: list[tuple[int, int]], found: Wait) -> bool | None:
@@ -141,11 +141,14 @@ def _wait_at(of: Coroutine, at_: int, words: list[tuple[int, int]], found: Wait)
             found.waiters.append(waiter)
         return waiter.is_pending
     if "schedule_operation" in symbol(word_or_zero(at_ - 4 * WORD)):  # executor.hpp
-        found.text = f"ready to run on {Executor.at(at_ - 2 * WORD)}"
-    elif "join_operation" in symbol(word_or_zero(at_ - 3 * WORD)):  # task_scope.hpp
-        found.text = "waiting in task_scope::join"
-    else:
-        found.text = attempt(lambda: _kernel_text(of, at_), "") or found.text
+        is_queued = word_or_zero(at_ - 3 * WORD) != 0
+        found.text = f"ready to run on {Executor.at(at_ - 2 * WORD)}" if is_queued else found.text
+        return is_queued
+    if "join_operation" in symbol(word_or_zero(at_ - 3 * WORD)):  # task_scope.hpp: the scope, whose joiner it may be
+        is_joiner = word_or_zero(word_or_zero(at_ - WORD) + 3 * WORD) == at_ - 4 * WORD
+        found.text = "waiting in task_scope::join" if is_joiner else found.text
+        return is_joiner
+    found.text = attempt(lambda: _kernel_text(of, at_), "") or found.text
     return None
 
 
