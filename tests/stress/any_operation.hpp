@@ -29,7 +29,7 @@ public:
     virtual bool
         await_suspend(std::coroutine_handle<detached_coroutine::promise_type>) noexcept = 0;
     virtual void await_resume() = 0;
-    virtual void wait(detail::location where) = 0;
+    virtual void wait(detail::location where = detail::location::current()) = 0;
 };
 
 /// @tparam End  called with the result.
