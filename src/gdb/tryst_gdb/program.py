@@ -36,6 +36,7 @@ class Program:
         self.unstarted: dict[Coroutine, str] = {}  # tasks that a variable holds
         self.running: dict[int, int] = {}  # the thread that runs a coroutine now
         self.running_functions: dict[int, int] = {}  # the same by function, if the frame is unknown
+        self._places: dict[int, dict[int, Found]] = {}
         self._files: set[str] = set()
         self._seen: set[Coroutine] = set()
         if gdb.selected_thread() is None:
@@ -172,17 +173,18 @@ class Program:
             begin = of.address + field.bitpos // 8
             if begin <= waiter.address < begin + field.type.sizeof:
                 for found in attempt(lambda: exchangers_in(at(begin, field.type)), []):
-                    if (place := _place_in(found, waiter)) is not None:
+                    if (place := self._place_in(found, waiter)) is not None:
                         return f"{place.side}in {self.exchangers.get(found.protocol, found)}"
         for known in self.exchangers.values():
-            if (place := _place_in(known, waiter)) is not None:
+            if (place := self._place_in(known, waiter)) is not None:
                 return f"{place.side}in {known}"
         words = (word_or_zero(address) for address in range(waiter.address, waiter.address + MOST_ITEM_BYTES, 8))
         return f"in {next((self.exchangers[word] for word in words if word in self.exchangers), 'an exchanger that was not found')}"
 
-
-def _place_in(each: Exchanger, waiter: Waiter) -> Found | None:
-    return next((found for found in waiters_in(each) if found.address == waiter.address), None)
+    def _place_in(self, each: Exchanger, waiter: Waiter) -> Found | None:
+        if each.protocol not in self._places:
+            self._places[each.protocol] = {found.address: found for found in waiters_in(each)}
+        return self._places[each.protocol].get(waiter.address)
 
 
 def refers_to_std(type_: gdb.Type) -> bool:

@@ -238,6 +238,7 @@ def symbol(where: int) -> str:
     return name if at_byte == 0 else ""
 
 
+@functools.cache
 def without_arguments(name: str) -> str:
     """A function's name without its parameters, its suffixes ("[clone .resume]") and "(anonymous namespace)::"."""
     name = re.sub(r"\s*\[clone [^]]*\]|\.(actor|resume|destroy|cleanup)$", "", name).replace("(anonymous namespace)::", "")
