@@ -1,4 +1,4 @@
-# tryst::gdb, a source that tells gdb which script to load with a program, and the scripts (docs/debugger.md).
+# tryst::gdb, a source that tells gdb which script to load with a program, and the scripts (docs/hangs.md).
 add_library(tryst_gdb INTERFACE)
 add_library(tryst::gdb ALIAS tryst_gdb)
 set_target_properties(tryst_gdb PROPERTIES EXPORT_NAME gdb)

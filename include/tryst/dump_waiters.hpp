@@ -276,14 +276,17 @@ inline waiter_dump the_waiter_dump;
 /// @allocation none.
 class listed_wait {
 public:
+    /// Enters the list.
     explicit listed_wait(const char* name, detail::location where = {}) noexcept
         : entry_(name, where) {
         detail::all_waits.enter(entry_);
     }
     listed_wait(const listed_wait&) = delete;
     listed_wait& operator=(const listed_wait&) = delete;
+    /// Leaves the list.
     ~listed_wait() { detail::all_waits.leave(entry_); }
 
+    /// Does nothing: the wait stays in the list until it is destroyed.
     void end(std::error_code /*how*/) noexcept {}
 
 private:

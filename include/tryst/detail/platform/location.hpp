@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The place in the program where a party waits, for debuggers (docs/debugger.md).
+/// The place in the program where a party waits, for debuggers (docs/hangs.md).
 /// Standard library only.
 #pragma once
 
@@ -46,7 +46,7 @@ public:
 
     void set([[maybe_unused]] location where) noexcept {
 #ifndef TRYST_NO_LOCATIONS
-        where_ = where;
+        recorded = where;
 #endif
     }
 
@@ -55,13 +55,13 @@ public:
 #ifdef TRYST_NO_LOCATIONS
         return {};
 #else
-        return where_;
+        return recorded;
 #endif
     }
 
 private:
     union {
-        location where_;
+        location recorded;
     };
 };
 
