@@ -8,7 +8,6 @@
 #include <tryst/detail/meet/section_lock.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/cpu.hpp>
-#include <tryst/detail/platform/location.hpp>
 #include <tryst/detail/platform/thread_number.hpp>
 #include <tryst/detail/platform/time.hpp>
 #include <tryst/detail/run/linked_list.hpp>
@@ -18,10 +17,13 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <ostream>
-#include <span>
+#include <ranges>
+#include <source_location>
 #include <string_view>
 #include <system_error>
 
@@ -39,11 +41,11 @@ namespace detail {
 
 /// One wait.
 struct listed_entry : list_links<listed_entry> {
-    listed_entry(const char* exchanger, location at) noexcept
+    listed_entry(const char* exchanger, std::source_location at) noexcept
         : name(exchanger), where(at), since(batch_time()) {}
 
     const char* name;
-    location where;
+    std::source_location where;
     clock::rep since;
     std::size_t list = 0; ///< The index of its list.
 };
@@ -112,20 +114,36 @@ private:
 
 /// The waits at exchangers of one name, at one place in the program.
 struct equal_waits {
-    std::array<char, 48> name{}; ///< A copy, because the exchanger may be destroyed meanwhile.
-    location where{};
-    std::uint64_t count = 0;
-    clock::rep oldest = 0;
+    static constexpr std::size_t name_size = 48; ///< With the null at the end.
 
-    void set_name(std::string_view full) noexcept {
-        std::copy_n(full.data(), (std::min)(full.size(), name.size() - 1), name.data());
+    static std::string_view name_of(const listed_entry& wait) noexcept {
+        return std::string_view(wait.name).substr(0, name_size - 1);
     }
-    bool is_of(const listed_entry& wait) const noexcept {
-        return where.line() == wait.where.line() && where.column() == wait.where.column() &&
+    static std::size_t hash_of(const listed_entry& wait) noexcept {
+        return std::hash<std::string_view>()(name_of(wait)) * 31 + wait.where.line();
+    }
+
+    /// Begins a group with this wait.
+    void begin(const listed_entry& wait, std::size_t hashed) noexcept {
+        const std::string_view full = name_of(wait);
+        *std::copy(full.begin(), full.end(), name.begin()) = 0;
+        where = wait.where;
+        oldest = wait.since;
+        hash = hashed;
+        count = 0;
+    }
+    bool is_of(const listed_entry& wait, std::size_t hashed) const noexcept {
+        return hash == hashed && where.line() == wait.where.line() &&
+               where.column() == wait.where.column() &&
                std::string_view(where.file_name()) == wait.where.file_name() &&
-               std::string_view(name.data()) ==
-                   std::string_view(wait.name).substr(0, name.size() - 1);
+               name.data() == name_of(wait);
     }
+
+    std::array<char, name_size> name{}; ///< A copy, because the exchanger may be destroyed.
+    std::source_location where{};
+    std::size_t hash = 0;
+    std::uint64_t count = 0; ///< Zero: no group.
+    clock::rep oldest = 0;
 };
 
 /// A line of a dump.
@@ -149,9 +167,9 @@ public:
     /// In seconds.
     dump_line& since(clock::rep begun) noexcept {
         const auto length = clock::duration(clock::now().time_since_epoch().count() - begun);
+        using std::chrono::milliseconds;
         const auto ms = static_cast<std::uint64_t>(
-            (std::max)(std::chrono::duration_cast<std::chrono::milliseconds>(length).count(),
-                       std::int64_t{0}));
+            (std::max)(std::chrono::duration_cast<milliseconds>(length), milliseconds(0)).count());
         const std::uint64_t fraction = ms % 1'000;
         return *this << ms / 1'000
                      << (fraction < 10    ? ".00"
@@ -190,54 +208,52 @@ private:
     };
 
     std::size_t collect(bool patient) noexcept {
+        groups_.fill({});
         size_ = 0;
         total_ = elsewhere_ = 0;
         return all_waits.for_each(patient, [this](const listed_entry& wait) { add(wait); });
     }
 
+    /// Takes about the same time for each wait, because its list is locked.
     void add(const listed_entry& wait) noexcept {
         ++total_;
-        equal_waits* const group = group_of(wait);
-        if (group == nullptr) {
-            ++elsewhere_;
+        const std::size_t hash = equal_waits::hash_of(wait);
+        for (std::size_t i = hash;; ++i) {
+            equal_waits& each = groups_[i % groups_.size()];
+            if (each.count == 0) {
+                if (size_ == most_groups) {
+                    ++elsewhere_;
+                    return;
+                }
+                ++size_;
+                each.begin(wait, hash);
+            } else if (!each.is_of(wait, hash)) {
+                continue;
+            }
+            ++each.count;
+            each.oldest = (std::min)(each.oldest, wait.since);
             return;
         }
-        ++group->count;
-        group->oldest = (std::min)(group->oldest, wait.since);
     }
-
-    equal_waits* group_of(const listed_entry& wait) noexcept {
-        for (equal_waits& each : known()) {
-            if (each.is_of(wait)) {
-                return &each;
-            }
-        }
-        if (size_ == groups_.size()) {
-            return nullptr;
-        }
-        equal_waits& made = groups_[size_++];
-        made = {.where = wait.where, .oldest = wait.since};
-        made.set_name(wait.name);
-        return &made;
-    }
-
-    std::span<equal_waits> known() noexcept { return std::span(groups_).first(size_); }
 
     template <class Write>
     void print(Write& write_text, std::size_t left_out) {
-        std::ranges::sort(known(), {}, &equal_waits::oldest);
+        const auto known = std::ranges::partition(
+            groups_, [](const equal_waits& each) { return each.count != 0; });
+        const std::ranges::subrange all(groups_.begin(), known.begin());
+        std::ranges::sort(all, {}, &equal_waits::oldest);
         line(write_text, [this](dump_line& to) {
             to << total_ << (total_ == 1 ? " party waits" : " parties wait");
         });
-        for (const equal_waits& each : known()) {
+        for (const equal_waits& each : all) {
             line(write_text, [&each](dump_line& to) {
-                to << each.count << " at " << (each.name[0] == 0 ? "?" : each.name.data());
+                to << each.count << " at " << (each.name[0] == 0 ? "?" : each.name.data())
+                   << " for ";
+                to.since(each.oldest);
                 if (each.where.line() != 0) {
                     to << ", " << each.where.file_name() << ":" << each.where.line() << " in "
                        << each.where.function_name();
                 }
-                to << ", for ";
-                to.since(each.oldest);
             });
         }
         if (elsewhere_ != 0) {
@@ -260,7 +276,9 @@ private:
     }
 
     section_lock lock_;
-    std::array<equal_waits, 256> groups_;
+    static constexpr std::size_t most_groups = 256;
+
+    std::array<equal_waits, 2 * most_groups> groups_; ///< A hash table.
     std::size_t size_ = 0;
     std::uint64_t total_ = 0;
     std::uint64_t elsewhere_ = 0;
@@ -277,7 +295,7 @@ inline waiter_dump the_waiter_dump;
 class listed_wait {
 public:
     /// Enters the list.
-    explicit listed_wait(const char* name, detail::location where = {}) noexcept
+    explicit listed_wait(const char* name, std::source_location where = {}) noexcept
         : entry_(name, where) {
         detail::all_waits.enter(entry_);
     }
@@ -294,7 +312,8 @@ private:
 };
 
 /// A policy of exchangers and channels: `dump_waiters` lists the parties that wait there, by the
-/// name that `set_name` gives. For example `synchronous_channel<job, order::fifo, listed>`.
+/// name that `set_name` gives, which must outlive their operations. For example
+/// `synchronous_channel<job, order::fifo, listed>`.
 using listed = traced<listed_wait>;
 
 /// Writes which parties wait at exchangers and channels with the policy `listed`, those that have
@@ -302,21 +321,24 @@ using listed = traced<listed_wait>;
 /// one line:
 ///
 ///     3 parties wait
-///     2 at orders, server.cpp:41 in tryst::task<> serve(orders&), for 12.345 s
-///     1 at desk, server.cpp:58 in tryst::task<> trade(desk&), for 0.020 s
+///     2 at orders for 12.345 s, server.cpp:41 in tryst::task<> serve(orders&)
+///     1 at desk for 0.020 s, server.cpp:58 in tryst::task<> trade(desk&)
 ///
 /// A wait is listed from its beginning to the moment when its party goes on: also if its partner
 /// has come, and the party's executor has not run it yet. The time is that of the executor's
 /// batches, as for `statistics::longest_wait`. Of a selection, each case is listed that waits at a
 /// listed exchanger; of a `case_set`, also between two rounds. Names are cut after 47 characters.
-/// If there are more than 256 places, the others are only counted.
-/// @param to  where to write; one call of `<<` a line.
+/// If there are more than 256 places, the others are only counted. An operation that a function of
+/// `when_any` returned has no place.
+/// @param to  where to write, a line at a time.
 /// @throws what `to` throws.
 /// @progress   blocking: parties that begin or end a listed wait wait for the walk of their list.
 /// @allocation none of its own.
 /// @sync none.
 inline void dump_waiters(std::ostream& to) {
-    detail::the_waiter_dump.write(true, [&to](std::string_view text) { to << text; });
+    detail::the_waiter_dump.write(true, [&to](std::string_view text) {
+        to.write(text.data(), static_cast<std::streamsize>(text.size()));
+    });
 }
 
 /// As above, for a signal handler: writes to a file descriptor, such as 2, and does not

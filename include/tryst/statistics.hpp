@@ -225,7 +225,8 @@ struct counted {};
 /// exchange, and then the destructor. All three run where the waiting party runs: on its executor
 /// or thread. They must not throw. An operation that finds its partner at once has no span, nor has
 /// a `try_` operation. If another party takes the place in which it was about to wait, it may have
-/// a short one. For a selection, each case that waits has one.
+/// a short one. For a selection, each case that waits has one; for a `case_set`, each case from its
+/// offer until it takes place or is taken back, also between two rounds.
 /// @tparam Span  a class that need not be movable, and is not over-aligned.
 template <class Span>
 struct traced {};

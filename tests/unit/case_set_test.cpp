@@ -685,7 +685,14 @@ TEST(CaseSet, IsCancelledWithItsChannel) {
 TEST(CaseSet, EndsItsSpans) {
     struct span {
         explicit span(const char* /*name*/) noexcept { ++begun(); }
-        void end(std::error_code /*how*/) noexcept { ++ended(); }
+        void end(std::error_code how) noexcept {
+            ++ended();
+            last() = how;
+        }
+        static std::error_code& last() {
+            static std::error_code how;
+            return how;
+        }
         static int& begun() {
             static int count = 0;
             return count;
@@ -706,6 +713,18 @@ TEST(CaseSet, EndsItsSpans) {
     }
     EXPECT_EQ(span::begun(), 2);
     EXPECT_EQ(span::ended(), 2);
+    EXPECT_EQ(span::last(), exchange_errc::not_selected);
+    {
+        case_set<int, receive_case<traced_channel>> set;
+        set.add(ch.receive(), 1);
+        std::optional<timed_loop> loop(std::in_place);
+        const auto got = begin(*loop, set);
+        EXPECT_TRUE(ch.try_send(1));
+        loop.reset(); // before the owner of the set goes on
+        EXPECT_FALSE(*got);
+    }
+    EXPECT_EQ(span::ended(), 3);
+    EXPECT_EQ(span::last(), std::error_code());
 }
 
 // ---- Threads.

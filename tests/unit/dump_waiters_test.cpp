@@ -82,13 +82,13 @@ protected:
 
 TEST_F(DumpOfWaiters, NamesTheExchangerTheLineAndTheTime) {
     const auto first = serve();
-    EXPECT_TRUE(matches(dump(), "1 party waits\n1 at orders, .*dump_waiters_test.cpp:" +
-                                    std::to_string(line_of_serve) +
-                                    " in .*serve.*, for \\d+\\.\\d{3} s\n"));
+    EXPECT_TRUE(
+        matches(dump(), "1 party waits\n1 at orders for \\d+\\.\\d{3} s, .*dump_waiters_test.cpp:" +
+                            std::to_string(line_of_serve) + " in .*serve.*\n"));
     const auto second = serve();
-    EXPECT_TRUE(matches(dump(), "2 parties wait\n2 at orders, .*\n"));
+    EXPECT_TRUE(matches(dump(), "2 parties wait\n2 at orders for .*\n"));
     EXPECT_TRUE(orders.try_send(1));
-    EXPECT_TRUE(matches(dump(), "1 party waits\n1 at orders, .*\n"));
+    EXPECT_TRUE(matches(dump(), "1 party waits\n1 at orders for .*\n"));
     orders.close();
 }
 
@@ -105,9 +105,9 @@ TEST_F(DumpOfWaiters, ListsWaitsOfAllKinds) {
            dump().find("3 parties") == std::string::npos) {
         std::this_thread::yield();
     }
-    EXPECT_TRUE(matches(dump(), "3 parties wait\n(1 at (orders|\\?), .*\n){3}"));
+    EXPECT_TRUE(matches(dump(), "3 parties wait\n(1 at (orders|\\?) for .*\n){3}"));
     EXPECT_EQ(desk.try_exchange(3).value(), 1);
-    EXPECT_TRUE(matches(dump(), "1 party waits\n1 at orders, .*\n"));
+    EXPECT_TRUE(matches(dump(), "1 party waits\n1 at orders for .*\n"));
     orders.close();
 }
 
@@ -115,16 +115,16 @@ TEST_F(DumpOfWaiters, ListsTheCasesOfASet) {
     case_set<int, receive_case<listed_channel>> set;
     set.add(orders.receive(), 1);
     EXPECT_EQ(set.try_next().error(), exchange_errc::no_partner);
-    EXPECT_TRUE(matches(dump(), "1 party waits\n1 at orders, for .*\n")); // between two rounds
+    EXPECT_TRUE(matches(dump(), "1 party waits\n1 at orders for [^,]*\n")); // between two rounds
     listed_channel other;
     other.set_name("other");
     set.add(other.receive(), 2);
     const auto serve_one = [&]() -> bare_coroutine { EXPECT_EQ((co_await set.next()).token(), 2); };
     const auto waiting = serve_one();
-    EXPECT_TRUE(matches(dump(), "2 parties wait\n1 at orders, for .*\n"
-                                "1 at other, .*dump_waiters_test.cpp:.*\n"));
+    EXPECT_TRUE(matches(dump(), "2 parties wait\n1 at orders for [^,]*\n"
+                                "1 at other for .*dump_waiters_test.cpp:.*\n"));
     EXPECT_TRUE(other.try_send(1));
-    EXPECT_TRUE(matches(dump(), "1 party waits\n1 at orders, .*\n"));
+    EXPECT_TRUE(matches(dump(), "1 party waits\n1 at orders for .*\n"));
 }
 
 TEST_F(DumpOfWaiters, CountsTheWaitsThatItHasNoPlaceToName) {
@@ -145,7 +145,7 @@ TEST_F(DumpOfWaiters, CountsTheWaitsThatItHasNoPlaceToName) {
     const std::string text = dump();
     EXPECT_EQ(text.find("300 parties wait\n"), 0U);
     EXPECT_NE(text.find("\n44 in other places\n"), std::string::npos);
-    EXPECT_NE(text.find(" at " + long_name.substr(0, 47) + ","), std::string::npos);
+    EXPECT_NE(text.find(" at " + long_name.substr(0, 47) + " for"), std::string::npos);
     for (auto& desk : desks) {
         desk.close();
     }
@@ -165,7 +165,7 @@ TEST_F(DumpOfWaiters, IsMadeInASignalHandler) {
     EXPECT_EQ(std::raise(SIGUSR1), 0);
     EXPECT_EQ(error, EDOM);
     std::signal(SIGUSR1, before);
-    EXPECT_TRUE(matches(out.text(), "1 party waits\n1 at orders, .*\n"));
+    EXPECT_TRUE(matches(out.text(), "1 party waits\n1 at orders for .*\n"));
     orders.close();
 }
 
@@ -189,7 +189,7 @@ TEST_F(DumpOfWaiters, LetsASpanOfYourOwnContainItsEntry) {
     mine.set_name("mine");
     const auto waits = [&]() -> bare_coroutine { static_cast<void>(co_await mine.receive()); };
     const auto waiting = waits();
-    EXPECT_TRUE(matches(dump(), "1 party waits\n1 at mine, .*dump_waiters_test.cpp:.*\n"));
+    EXPECT_TRUE(matches(dump(), "1 party waits\n1 at mine for .*dump_waiters_test.cpp:.*\n"));
     mine.close();
 }
 

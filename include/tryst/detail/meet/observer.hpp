@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -101,8 +102,8 @@ template <class Span>
 class wait_span {
 public:
     void begin(const char* name, location where) noexcept {
-        if constexpr (std::is_nothrow_constructible_v<Span, const char*, location>) {
-            span_.emplace(name, where);
+        if constexpr (std::is_nothrow_constructible_v<Span, const char*, std::source_location>) {
+            span_.emplace(name, std::source_location(where));
         } else {
             span_.emplace(name);
         }
@@ -122,7 +123,7 @@ private:
 
 template <class Span>
 concept is_span = (std::is_nothrow_constructible_v<Span, const char*> ||
-                   std::is_nothrow_constructible_v<Span, const char*, location>) &&
+                   std::is_nothrow_constructible_v<Span, const char*, std::source_location>) &&
                   requires(Span& span) {
                       { span.end(std::error_code()) } noexcept;
                   };
@@ -140,8 +141,9 @@ struct policies<counted, Others...> : policies<Others...> {
 template <class Span, class... Others>
 struct policies<traced<Span>, Others...> : policies<Others...> {
     static_assert(is_span<Span>,
-                  "tryst::traced<Span>: Span needs a constructor Span(const char*) and a function "
-                  "end(std::error_code), both noexcept");
+                  "tryst::traced<Span>: Span needs a constructor Span(const char*) or "
+                  "Span(const char*, std::source_location), and a function end(std::error_code), "
+                  "both noexcept");
     static_assert(fits_frames<Span>, "tryst::traced<Span>: Span must not be over-aligned");
     static_assert(std::is_void_v<typename policies<Others...>::span>,
                   "tryst: an exchanger has at most one tryst::traced<Span>");

@@ -156,7 +156,8 @@ public:
         while (auto* const each = all_.empty() ? leaving_.front() : all_.front()) {
             visit(*each->one, [this](auto& known) {
                 this->withdraw(known);
-                known.end_wait(outcome::not_selected);
+                const outcome how = known.self->result; // it may have met a partner in the round
+                known.end_wait(how == outcome::pending ? outcome::not_selected : how);
                 this->drop(known);
             });
         }

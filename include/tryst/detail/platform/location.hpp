@@ -30,6 +30,7 @@ public:
     constexpr const char* file_name() const noexcept { return ""; }
     constexpr const char* function_name() const noexcept { return ""; }
     constexpr unsigned line() const noexcept { return 0; }
+    constexpr operator std::source_location() const noexcept { return {}; }
 
 private:
     const void* nowhere_ = nullptr;
@@ -44,20 +45,11 @@ class location_slot {
 public:
     location_slot() noexcept {}
 
-    void set([[maybe_unused]] location where) noexcept {
-#ifndef TRYST_NO_LOCATIONS
-        recorded = where;
-#endif
-    }
+    // Without locations a null, because the linker may keep the `get` of another part.
+    void set(location where) noexcept { recorded = where; }
 
     /// Precondition: it is set.
-    location get() const noexcept {
-#ifdef TRYST_NO_LOCATIONS
-        return {};
-#else
-        return recorded;
-#endif
-    }
+    location get() const noexcept { return recorded; }
 
 private:
     union {
