@@ -380,8 +380,8 @@ class PairingServer(unittest.TestCase):
             waiting = [Client(server, request(room)) for room in (b"one\nroom", b"two")]
             server.until(waiting=2, rooms=2)
             text = server.get("/waiters")[1]
-            self.assertRegex(text, r"\A2 parties wait\n(1 at .*, .*local_room\.cpp:\d+ in .*, for \d+\.\d{3} s\n){2}\n\Z")
-            self.assertIn("1 at one?room, ", text)
+            self.assertRegex(text, r"\A2 parties wait\n(1 at .* for \d+\.\d{3} s, .*local_room\.cpp:\d+ in .*\n){2}\n\Z")
+            self.assertIn("1 at one?room for ", text)
             del waiting
 
     def test_refuses_other_requests_of_http(self):

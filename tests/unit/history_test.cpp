@@ -57,6 +57,24 @@ struct op : record {
     op of_set(stamp since) {
         return change([&] { place_since = since; });
     }
+    op is_event_of(history::stop_id which) {
+        return change([&] {
+            way = history::way::comes;
+            stop = which;
+        });
+    }
+    op goes(history::way how) {
+        return change([&] { way = how; });
+    }
+    op came() {
+        return change([&] {
+            fate = history::fate::exchanged;
+            unseen = true;
+        });
+    }
+    op seen_at(time_point now) {
+        return change([&] { clock = now; });
+    }
     op parked_at(stamp when) {
         return change([&] { parked_from = parked_until = when; });
     }
@@ -189,68 +207,54 @@ TEST(HistoryRules, LetASetKeepItsItemAndItsPlace) {
 }
 
 TEST(HistoryRules, LetAnEventTakePlaceAtItsTime) {
-    const auto event = [](stamp from, stamp to) {
-        op made = op(9, from, to).in(1);
-        made.way = way::comes;
-        return made;
+    const auto event = [](stamp from, stamp to, history::stop_id stop = 3) {
+        return op(9, from, to).in(1).is_event_of(stop);
     };
-    const auto comes = [&] {
-        op made = event(2, 5);
-        made.unseen = true;
-        return made.ends(fate::exchanged, {}, 0);
-    };
-    const auto of = [](history::stop_id stop, op what) {
-        what.stop = stop;
-        return what;
-    };
-    const auto at = [](time_point now, op what) {
-        what.clock = now;
-        return what.waits_until(start_of_time);
+    const auto came = [&] { return event(2, 5).came(); };
+    const auto came_at = [&](time_point now) {
+        return event(2, 5, 0).came().waits_until(start_of_time).seen_at(now);
     };
     const auto left = [] { return op(7, 1, 6).in(1).fails(not_selected); };
-    const auto won = [&] { return left().gets(8); };
-    const op expired = op(7, 4, 6).in(1).fails(timed_out).waits_until({});
-    op late = expired;
-    late.way = way::late;
-    const op idle = op(7, 1, never).in(1);
-    const op rival = op(8, 1, 9).gets(7);
+    const auto won = [] { return op(7, 1, 6).in(1).gets(8); };
+    const auto expired = [] { return op(7, 4, 6).in(1).fails(timed_out).waits_until({}); };
+    const auto late = [&] { return expired().goes(way::late); };
+    const auto idle = [] { return op(7, 1, never).in(1); };
+    const auto rival = [] { return op(8, 1, 9).gets(7); };
     const ending stop{3, 1, 2};
     struct row {
         std::set<std::string> rule; ///< Which this history breaks.
         made m;
     };
     const row rows[] = {
-        {{}, {.operations = {left(), of(3, comes())}, .stops = {stop}}},
-        {{"event"}, {.operations = {left(), of(3, comes())}, .stops = {{3, 6, 7}}}},
-        {{}, {{left(), at(start_of_time, comes())}}},
-        {{"event"}, {{left(), at(start_of_time - 1ns, comes())}}},
-        {{"event"}, {.operations = {of(3, comes().in(0))}, .stops = {stop}}},
+        {{}, {.operations = {left(), came()}, .stops = {stop}}},
+        {{"event"}, {.operations = {left(), came()}, .stops = {{3, 6, 7}}}},
+        {{}, {{left(), came_at(start_of_time)}}},
+        {{"event"}, {{left(), came_at(start_of_time - 1ns)}}},
+        {{"event"}, {.operations = {came().in(0)}, .stops = {stop}}},
         // It is one of the cases.
-        {{"selection"}, {.operations = {won(), rival, of(3, comes())}, .stops = {stop}}},
-        {{"not_selected"}, {{left(), of(3, event(2, 5)).fails(not_selected)}}},
-        {{}, {{won(), rival, of(3, event(2, 5)).fails(not_selected)}}},
+        {{"selection"}, {.operations = {won(), rival(), came()}, .stops = {stop}}},
+        {{"not_selected"}, {{left(), event(2, 5).fails(not_selected)}}},
+        {{}, {{won(), rival(), event(2, 5).fails(not_selected)}}},
         // A partner may come before it, but not the end of a wait.
         {{},
-         {.operations = {op(7, 3, 6).in(1).gets(8), rival, of(3, event(4, 5)).fails(not_selected)},
+         {.operations = {op(7, 3, 6).in(1).gets(8), rival(), event(4, 5).fails(not_selected)},
           .stops = {stop}}},
-        {{"event"},
-         {.operations = {expired, of(3, event(4, 5)).fails(timed_out)}, .stops = {stop}}},
-        {{}, {.operations = {expired, of(3, event(4, 5)).fails(timed_out)}, .stops = {{3, 1, 8}}}},
-        {{}, {.operations = {late, of(3, event(4, 5)).fails(timed_out)}, .stops = {stop}}},
+        {{"event"}, {.operations = {expired(), event(4, 5).fails(timed_out)}, .stops = {stop}}},
+        {{}, {.operations = {expired(), event(4, 5).fails(timed_out)}, .stops = {{3, 1, 8}}}},
+        {{}, {.operations = {late(), event(4, 5).fails(timed_out)}, .stops = {stop}}},
         // It has no item and no partner.
-        {{"R5 returned"}, {{won(), rival, of(3, event(2, 5)).ends(fate::failed, not_selected, 4)}}},
-        {{"R1 mutual"},
-         {.operations = {left(), of(3, comes()), op(8, 1, 9).gets(9)}, .stops = {stop}}},
-        {{}, {.operations = {idle, of(3, event(2, never))}, .at_rest = true}},
+        {{"R5 returned"}, {{won(), rival(), event(2, 5).ends(fate::failed, not_selected, 4)}}},
+        {{"R1 mutual"}, {.operations = {left(), came(), op(8, 1, 9).gets(9)}, .stops = {stop}}},
+        {{}, {.operations = {idle(), event(2, never)}, .at_rest = true}},
+        {{"at rest"}, {.operations = {idle(), event(2, never)}, .stops = {stop}, .at_rest = true}},
         {{"at rest"},
-         {.operations = {idle, of(3, event(2, never))}, .stops = {stop}, .at_rest = true}},
-        {{"at rest"},
-         {.operations = {idle, event(2, never).waits_until(start_of_time)},
+         {.operations = {idle(), event(2, never, 0).waits_until(start_of_time)},
           .at_rest = true,
           .clock = start_of_time}},
     };
     for (std::size_t i = 0; const row& each : rows) {
-        EXPECT_EQ(rules_in(verdict(each.m)), each.rule) << "row " << i++;
+        EXPECT_EQ(rules_in(verdict(each.m)), each.rule) << "row " << i;
+        ++i;
     }
 }
 

@@ -323,6 +323,7 @@ def source_text(source: gdb.Value) -> str:
 
 STAGES = {
     "created": "not awaited yet",
+    "registered": "about to wait",
     "offered": "waiting",
     "resuming": "complete, queued to resume",
     "offered_cancelled": "waiting, and being cancelled",

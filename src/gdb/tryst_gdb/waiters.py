@@ -16,9 +16,9 @@ from .wait_lists import Found
 
 MOST_ITEM_BYTES = 4096
 KINDS = ("stoppable", "unstoppable", "selecting", "standing")
-STAGES = ("created", "offered", "offered_cancelled", "resuming", "finished", "stoppable", "timed_by_executor",
+STAGES = ("created", "registered", "offered", "offered_cancelled", "resuming", "finished", "stoppable", "timed_by_executor",
           "timed_by_thread")
-TIMED = STAGES[6:]
+TIMED = ("timed_by_executor", "timed_by_thread")
 # waiter.hpp: its function, its link in a queue, its executor, state, result, kind, stage, owner and location
 WAITER = struct.Struct("<8xQQQQBBBB4xQQ")
 PENDING = 7  # waiter.hpp: outcome
