@@ -146,7 +146,7 @@ struct policies<traced<Span>, Others...> : policies<Others...> {
                   "both noexcept");
     static_assert(fits_frames<Span>, "tryst::traced<Span>: Span must not be over-aligned");
     static_assert(std::is_void_v<typename policies<Others...>::span>,
-                  "tryst: an exchanger has at most one tryst::traced<Span>");
+                  "tryst: an exchanger has at most one tryst::traced<Span>; tryst::listed is one");
     using span = Span;
 };
 template <class Unknown, class... Others>
