@@ -487,6 +487,19 @@ class Plain(Lines):
                                             gdb("tryst stacks"), re.MULTILINE)), 2)
 
 
+    def test_a_stripped_program(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        stripped = Path(folder.name, "deadlock")
+        subprocess.run(["strip", "-o", stripped, FOLDER / "deadlock"], check=True)
+        program = subprocess.Popen([stripped], stdout=subprocess.DEVNULL)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        attached = Gdb(self, "-x", SCRIPT, stripped)
+        attached(f"attach {program.pid}")
+        self.assertIn("no coroutine was found; the program may be stripped\n", attached("tryst stacks"))
+
+
 class Hangs(Case):
     """In a task that runs, and in the deadlocked example; compared with docs/hangs.md."""
 

@@ -55,8 +55,10 @@ def all_coroutines() -> list[Coroutine]:
 
 def show_stacks() -> None:
     """Prints the stack of each coroutine that waits for no other."""
-    print("no debug information: these coroutines are in memory")
-    for each in all_coroutines():
+    found = all_coroutines()
+    print("no debug information: " + ("these coroutines are in memory" if found else
+                                      "no coroutine was found; the program may be stripped"))
+    for each in found:
         wait = waits.wait_of(each)
         if wait.children:
             continue
