@@ -195,7 +195,7 @@ struct observed_waiter : waiter {
 
     observed_waiter() noexcept {
         if constexpr (traces) {
-            waits_at.set({}); // a span may read it, though nobody has set it
+            waits_at.set({}); // a span reads it, also where no client sets it
         }
     }
 

@@ -85,8 +85,7 @@ public:
         run = resume_posted<running_task::tracks<Promise>>;
     }
 
-    /// The coroutine, and where it is suspended.
-    std::coroutine_handle<> coroutine() const noexcept { return coroutine_; }
+    /// Where the coroutine is suspended.
     location where() const noexcept { return where_.get(); }
 
     /// Whether the coroutine is a task.
