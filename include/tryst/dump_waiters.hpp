@@ -47,6 +47,7 @@ struct listed_entry : list_links<listed_entry> {
     const char* name;
     std::source_location where;
     clock::rep since;
+    clock::rep deadline = 0; ///< Zero: none. Set while its list is locked.
     std::size_t list = 0; ///< The index of its list.
 };
 
@@ -60,6 +61,10 @@ public:
         wait.list = detail::find_thread_number() % lists;
         const lock_section here(shards_[wait.list].lock);
         shards_[wait.list].waits.push_back(wait);
+    }
+    void set_deadline(listed_entry& wait, clock::time_point when) noexcept {
+        const lock_section here(shards_[wait.list].lock);
+        wait.deadline = when.time_since_epoch().count();
     }
     void leave(listed_entry& wait) noexcept {
         const lock_section here(shards_[wait.list].lock);
@@ -130,7 +135,14 @@ struct equal_waits {
         where = wait.where;
         oldest = wait.since;
         hash = hashed;
-        count = 0;
+        count = timed = 0;
+    }
+    void add(const listed_entry& wait) noexcept {
+        ++count;
+        oldest = (std::min)(oldest, wait.since);
+        if (wait.deadline != 0) {
+            next_deadline = timed++ == 0 ? wait.deadline : (std::min)(next_deadline, wait.deadline);
+        }
     }
     bool is_of(const listed_entry& wait, std::size_t hashed) const noexcept {
         return hash == hashed && where.line() == wait.where.line() &&
@@ -144,6 +156,8 @@ struct equal_waits {
     std::size_t hash = 0;
     std::uint64_t count = 0; ///< Zero: no group.
     clock::rep oldest = 0;
+    std::uint64_t timed = 0; ///< How many have a deadline.
+    clock::rep next_deadline = 0;
 };
 
 /// A line of a dump.
@@ -164,9 +178,8 @@ public:
         const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
         return *this << std::string_view(digits.data(), end);
     }
-    /// In seconds.
-    dump_line& since(clock::rep begun) noexcept {
-        const auto length = clock::duration(clock::now().time_since_epoch().count() - begun);
+    /// In seconds; zero if it is negative.
+    dump_line& operator<<(clock::duration length) noexcept {
         using std::chrono::milliseconds;
         const auto ms = static_cast<std::uint64_t>(
             (std::max)(std::chrono::duration_cast<milliseconds>(length), milliseconds(0)).count());
@@ -230,8 +243,7 @@ private:
             } else if (!each.is_of(wait, hash)) {
                 continue;
             }
-            ++each.count;
-            each.oldest = (std::min)(each.oldest, wait.since);
+            each.add(wait);
             return;
         }
     }
@@ -245,11 +257,15 @@ private:
         line(write_text, [this](dump_line& to) {
             to << total_ << (total_ == 1 ? " party waits" : " parties wait");
         });
+        const clock::rep now = clock::now().time_since_epoch().count();
         for (const equal_waits& each : all) {
-            line(write_text, [&each](dump_line& to) {
+            line(write_text, [&each, now](dump_line& to) {
                 to << each.count << " at " << (each.name[0] == 0 ? "?" : each.name.data())
-                   << " for ";
-                to.since(each.oldest);
+                   << " for " << clock::duration(now - each.oldest);
+                if (each.timed != 0) {
+                    to << ", " << each.timed << " with a deadline, the next in "
+                       << clock::duration(each.next_deadline - now);
+                }
                 if (each.where.line() != 0) {
                     to << ", " << each.where.file_name() << ":" << each.where.line() << " in "
                        << each.where.function_name();
@@ -304,6 +320,11 @@ public:
     /// Leaves the list.
     ~listed_wait() { detail::all_waits.leave(entry_); }
 
+    /// Lists the deadline, too.
+    void set_deadline(std::chrono::steady_clock::time_point when) noexcept {
+        detail::all_waits.set_deadline(entry_, when);
+    }
+
     /// Does nothing: the wait stays in the list until it is destroyed.
     void end(std::error_code /*how*/) noexcept {}
 
@@ -322,11 +343,12 @@ using listed = traced<listed_wait>;
 ///
 ///     3 parties wait
 ///     2 at orders for 12.345 s, server.cpp:41 in tryst::task<> serve(orders&)
-///     1 at desk for 0.020 s, server.cpp:58 in tryst::task<> trade(desk&)
+///     1 at desk for 0.020 s, 1 with a deadline, the next in 1.980 s, server.cpp:58 in trade
 ///
 /// A wait is listed from its beginning to the moment when its party goes on: also if its partner
 /// has come, and the party's executor has not run it yet. The time is that of the executor's
-/// batches, as for `statistics::longest_wait`. Of a selection, each case is listed that waits at a
+/// batches, as for `statistics::longest_wait`. A deadline is listed once it has taken effect (see
+/// `traced`). Of a selection, each case is listed that waits at a
 /// listed exchanger; of a `case_set`, also between two rounds. Names are cut after 47 characters.
 /// If there are more than 256 places, the others are only counted. An operation that a function of
 /// `when_any` returned has no place.

@@ -221,12 +221,14 @@ struct counted {};
 ///
 /// `Span(name)` is called when the wait begins, with the name of the exchanger (`set_name`); if
 /// there is a constructor `Span(name, where)`, this, with the `std::source_location` of the wait.
+/// If there is a member `set_deadline(std::chrono::steady_clock::time_point)`, it is called when a
+/// deadline takes effect, which may be a turn of the loop later; not for those of `case_set::next`.
 /// When the wait ends, `end(error)` is called once, with an `std::error_code` that is zero after an
-/// exchange, and then the destructor. All three run where the waiting party runs: on its executor
-/// or thread. They must not throw. An operation that finds its partner at once has no span, nor has
-/// a `try_` operation. If another party takes the place in which it was about to wait, it may have
-/// a short one. For a selection, each case that waits has one; for a `case_set`, each case from its
-/// offer until it takes place or is taken back, also between two rounds.
+/// exchange, and then the destructor. All of these run where the waiting party runs: on its
+/// executor or thread. They must not throw. An operation that finds its partner at once has no
+/// span, nor has a `try_` operation. If another party takes the place in which it was about to
+/// wait, it may have a short one. For a selection, each case that waits has one; for a `case_set`,
+/// each case from its offer until it takes place or is taken back, also between two rounds.
 /// @tparam Span  a class that need not be movable, and is not over-aligned.
 template <class Span>
 struct traced {};

@@ -16,12 +16,14 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <deque>
 #include <regex>
 #include <source_location>
 #include <sstream>
+#include <stop_token>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -109,6 +111,36 @@ TEST_F(DumpOfWaiters, ListsWaitsOfAllKinds) {
     EXPECT_EQ(desk.try_exchange(3).value(), 1);
     EXPECT_TRUE(matches(dump(), "1 party waits\n1 at orders for .*\n"));
     orders.close();
+}
+
+TEST_F(DumpOfWaiters, ListsDeadlines) {
+    using namespace std::chrono_literals;
+    exchanger<int, listed> desk;
+    run_loop loop;
+    const auto waits = [&](auto patience) -> task<> {
+        static_cast<void>(co_await orders.receive(patience));
+    };
+    const auto selects = [&]() -> task<> {
+        static_cast<void>(co_await select(desk.exchange(1), orders.receive(), 30min));
+    };
+    loop.spawn(selects());
+    loop.run_until_idle();
+    EXPECT_TRUE(matches(dump(), "2 parties wait\n(1 at (orders|\\?) for [^,]*, 1 with a deadline, "
+                                "the next in 1(799|800)\\.\\d{3} s, .*\n){2}"));
+    for (const auto patience : {2h, 1h, 3h}) {
+        loop.spawn(waits(patience));
+    }
+    loop.spawn(waits(std::stop_token()));
+    loop.run_until_idle();
+    EXPECT_TRUE(matches(dump(), "6 parties wait\n(1 at .*\n){2}4 at orders for [^,]*, 3 with a "
+                                "deadline, the next in 3(599|600)\\.\\d{3} s, .*\n"));
+    std::jthread blocked([&] { static_cast<void>(sync_wait(orders.receive(4h))); });
+    while (dump().find(" in 14") == std::string::npos) {
+        std::this_thread::yield();
+    }
+    desk.close();
+    orders.close();
+    loop.run_until_idle();
 }
 
 TEST_F(DumpOfWaiters, ListsTheCasesOfASet) {

@@ -108,6 +108,13 @@ public:
             span_.emplace(name);
         }
     }
+    void show_deadline(clock::time_point when) noexcept {
+        if constexpr (requires { span_->set_deadline(when); }) {
+            if (span_) {
+                span_->set_deadline(when);
+            }
+        }
+    }
     void end(outcome how) noexcept {
         if (span_) {
             span_->end(how == outcome::exchanged
@@ -300,6 +307,14 @@ public:
             for (; items != 0; --items) {
                 count(counted_event::closed);
             }
+        }
+    }
+
+    /// Call on the owner's side, between `arrive` and `end_wait`.
+    static void show_deadline([[maybe_unused]] waiter& w,
+                              [[maybe_unused]] clock::time_point when) noexcept {
+        if constexpr (traces) {
+            w.span.show_deadline(when);
         }
     }
 

@@ -181,6 +181,9 @@ private:
     typename Side::waiter& mine() noexcept { return *this; }
     waiter& wait_node() noexcept { return *this; }
     void locate(location where) noexcept { this->waits_at.set(where); }
+    void show_deadline(clock::time_point when) noexcept {
+        Side::observer::show_deadline(mine(), when);
+    }
     stage& wait_stage() noexcept { return this->at; }
     executor_ref wait_executor() noexcept { return this->executor; }
     static operation& from(executor_node* node) noexcept { return *static_cast<operation*>(node); }

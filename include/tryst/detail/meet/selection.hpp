@@ -174,6 +174,13 @@ private:
         where_.set(where);
         cases_.for_each([where](waiter& each) { each.waits_at.set(where); });
     }
+    void show_deadline(clock::time_point when) noexcept {
+        cases_.for_each([when](auto& each) {
+            if constexpr (!std::remove_reference_t<decltype(each)>::is_event) {
+                each.show_deadline(when);
+            }
+        });
+    }
     stage& wait_stage() noexcept { return at_; }
     executor_ref wait_executor() noexcept { return cases_.first().executor; }
 

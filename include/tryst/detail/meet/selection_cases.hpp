@@ -100,6 +100,10 @@ public:
         }
     }
 
+    void show_deadline(clock::time_point when) noexcept {
+        Side::observer::show_deadline(*this, when);
+    }
+
     /// Ends the case's wait, on the owner's side. `lost` is as in `take_result`.
     void end_wait(outcome lost) noexcept {
         if (this->at != stage::created) {

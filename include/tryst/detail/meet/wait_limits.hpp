@@ -166,6 +166,7 @@ protected:
                                                       : stage::timed_by_thread;
         if constexpr (Limits::timed) {
             begin_duration([this] { return timers().now(); });
+            derived().show_deadline(this->deadline);
             timers().arm(this);
         }
         register_stop();
@@ -177,8 +178,15 @@ protected:
     /// Puts the stop into force, for a client that serves the deadline itself.
     void start_stop() noexcept {
         derived().wait_stage() = stage::stoppable;
+        if constexpr (Limits::timed) {
+            derived().show_deadline(time_limit());
+        }
         register_stop();
     }
+
+    /// For an observer of the wait; called before the deadline takes effect. A wait that shows it
+    /// hides this function.
+    static void show_deadline(clock::time_point /*when*/) noexcept {}
 
     /// Ends the use of the stop and the timer. Precondition: not called before.
     void end_limits() noexcept {
