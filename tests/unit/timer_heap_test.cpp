@@ -111,5 +111,31 @@ TEST(TimerHeap, AgreesWithASortedReferenceInEveryRandomHistory) {
     }
 }
 
+/// Also if they are due at different times, and if one arms the next.
+TEST(TimerHeap, FiresAllThatAreDueInTheirOrder) {
+    static timer_heap heap;
+    static std::vector<int> fired;
+    static timer_node armed;
+    const auto record = [](timer_node* node) noexcept {
+        const auto due = static_cast<int>(node->deadline.time_since_epoch().count());
+        fired.push_back(due);
+        if (due == 2) {
+            armed.deadline = at(3);
+            armed.fire = node->fire;
+            heap.insert(&armed);
+        }
+    };
+    std::vector<timer_node> nodes(4);
+    for (int due = 1; timer_node & each : nodes) {
+        each.deadline = at(due++);
+        each.fire = record;
+        heap.insert(&each);
+    }
+    heap.fire_due([] { return at(3); });
+    EXPECT_EQ(fired, (std::vector{1, 2, 3, 3}));
+    EXPECT_EQ(heap.earliest(), at(4));
+    EXPECT_TRUE(heap.remove(&nodes.back()));
+}
+
 } // namespace
 } // namespace tryst::test
