@@ -25,7 +25,7 @@ tryst::task<std::string> read_chunks(uring::context& loop, int file, chunk_chann
             break;
         }
         chunk.resize(*size);
-#include "docs/select.md/8"
+#include "docs/select.md/5"
     }
     chunks.close();
     co_return unsent;
@@ -35,7 +35,7 @@ tryst::task<std::string> read_chunks(uring::context& loop, int file, chunk_chann
 tryst::task<> receive_chunks(chunk_channel& chunks, command_channel& commands,
                              std::stop_source& stop, std::string& received) {
     for (;;) {
-#include "docs/select.md/7"
+#include "docs/select.md/4"
         const auto chunk = std::move(got).get<0>();
         if (!chunk) {
             co_return; // the reader has closed the channel
