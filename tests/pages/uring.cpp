@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What docs/adapters.md and docs/uring.md show of io_uring, within a program.
+// What docs/uring.md shows of io_uring, within a program.
 #include "context.hpp"
 
 #include <tryst/uring.hpp>
@@ -7,7 +7,5 @@
 #include <sys/socket.h>
 
 using buffer = std::vector<std::byte>;
-
-#include "docs/adapters.md/2"
 
 #include "docs/uring.md/4"
