@@ -6,26 +6,11 @@
 
 namespace {
 
-struct message {
-    int number;
-    std::string text;
-};
+#include "docs/compilers.md/1"
+
 using exchanger = tryst::exchanger<message>;
 
-[[maybe_unused]] tryst::task<> name_the_item(exchanger& ex) {
-#include "docs/compilers.md/1"
-    static_cast<void>(got);
-}
-
-[[maybe_unused]] tryst::task<> name_the_operation(exchanger& ex) {
-#include "docs/compilers.md/2"
-    static_cast<void>(got);
-}
-
-[[maybe_unused]] tryst::task<> name_the_token(exchanger& ex, std::stop_source& stop, bool hurried) {
-#include "docs/compilers.md/3"
-    static_cast<void>(got);
-}
+[[maybe_unused]] auto* const names_all = &swap_twice;
 
 [[maybe_unused]] tryst::task<> offer(exchanger& ex, message mine, std::stop_token stop) {
     auto got = co_await ex.exchange(std::move(mine), std::move(stop));
@@ -33,7 +18,7 @@ using exchanger = tryst::exchanger<message>;
 }
 
 [[maybe_unused]] asio::awaitable<void> name_the_lambda(exchanger& ex, message mine) {
-#include "docs/compilers.md/4"
+#include "docs/compilers.md/2"
 }
 
 using item = std::shared_ptr<const int>;
@@ -44,7 +29,7 @@ tryst::task<item> swap(tryst::exchanger<item>& ex, item mine) {
 }
 
 [[maybe_unused]] tryst::task<> carry_an_item(tryst::exchanger<item>& ex, item first) {
-#include "docs/compilers.md/5"
+#include "docs/compilers.md/3"
 }
 
 } // namespace
