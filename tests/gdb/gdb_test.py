@@ -181,8 +181,9 @@ class Case(unittest.TestCase):
         return attached, folder.name
 
     def assert_on_the_page(self, real: str, least: int, plain: bool = False) -> None:
-        """What docs/hangs.md shows of programs with or without debug information is what gdb says."""
-        sections = re.split(r"^## ", (TOP / "docs/hangs.md").read_text(), flags=re.MULTILINE)
+        """What the pages show of programs with or without debug information is what gdb says."""
+        pages = "".join((TOP / "docs" / name).read_text(encoding="utf-8") for name in ("hangs.md", "gdb.md"))
+        sections = re.split(r"^##? ", pages, flags=re.MULTILINE)
         page = "".join(each for each in sections if (
             each.startswith("Without debug information") if plain
             else not each.startswith(("Without", "Printing", "Loading"))))
@@ -243,7 +244,7 @@ class Printers(Case):
             self.assertIn("tryst: there is no program", gdb(command))
 
     def test_what_the_page_shows(self) -> None:
-        page = (TOP / "docs/hangs.md").read_text(encoding="utf-8")
+        page = (TOP / "docs/gdb.md").read_text(encoding="utf-8")
         shown = re.findall(r"^\(gdb\) print (.*)\n\$\d+ = ((?:(?!\(gdb\)|```).*\n)+)", page, re.MULTILINE)
         self.assertGreater(len(shown), 4)
         self.live("set print pretty on")
@@ -501,7 +502,7 @@ class Plain(Lines):
 
 
 class Hangs(Case):
-    """In a task that runs, and in the deadlocked example; compared with docs/hangs.md."""
+    """In a task that runs, and in the deadlocked example; compared with docs/hangs.md and docs/gdb.md."""
 
     program = "hangs"
     stop = ("break compute", "run")
