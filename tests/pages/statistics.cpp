@@ -2,6 +2,8 @@
 // What docs/statistics.md shows, within a program, and some of what it says about the counters.
 #include "context.hpp"
 
+#include <source_location>
+
 using buffer = std::string;
 using request = int;
 using reply = std::string;
@@ -10,6 +12,8 @@ using job = int;
 #include "docs/statistics.md/1"
 
 namespace {
+
+#include "docs/statistics.md/3"
 
 using lobby = tryst::exchanger<int, tryst::counted>;
 using clock = std::chrono::steady_clock;
@@ -59,6 +63,11 @@ void check() {
 int main() {
     check();
 #include "docs/statistics.md/2"
+
+    meeting office;
+    office.set_name("office");
+    (void)tryst::sync_wait(office.exchange(1, 1ms));
+    std::fflush(stdout); // before what std::cout prints
 
     static_cast<void>(first.try_exchange("mine"));
     static_cast<void>(second.try_exchange("mine"));

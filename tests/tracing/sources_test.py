@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The sources, docs/statistics.md, the scripts of bpftrace and binaries agree on the steps and on their arguments.
+"""The sources, docs/probes.md, the scripts of bpftrace and binaries agree on the steps and on their arguments.
 
     sources_test.py CORE [URING]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The steps of the protocol, as the sources declare and trace them, and as docs/statistics.md lists them."""
+"""The steps of the protocol, as the sources declare and trace them, and as docs/probes.md lists them."""
 
 import re
 from collections import defaultdict
@@ -8,7 +8,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent.parent
 CORE = TOP / "include/tryst/detail/platform/trace.hpp"
 URING = TOP / "src/uring/trace.hpp"
-PAGE = TOP / "docs/statistics.md"
+PAGE = TOP / "docs/probes.md"
 SCRIPTS = sorted((TOP / "src/bpftrace").glob("*.bt"))
 
 
@@ -51,7 +51,7 @@ def traced(folder: Path) -> dict[str, set[int]]:
 
 
 def tables() -> list[dict[str, list[str]]]:
-    """The tables of steps of docs/statistics.md: the arguments of each step."""
+    """The tables of steps of docs/probes.md: the arguments of each step."""
     found: list[dict[str, list[str]]] = []
     for table in re.findall(r"^\| step \|.*\n\|[ |-]+\n((?:\|.*\n)+)", PAGE.read_text(), re.MULTILINE):
         rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The steps of the protocol, for tests and tracers. docs/statistics.md lists their arguments.
+/// The steps of the protocol, for tests and tracers. docs/probes.md lists their arguments.
 /// `TRYST_TRACE(growth, ...)` expands to nothing, unless a test defines it. With `TRYST_USDT` it is
 /// a probe `tryst:growth`: one nop, and a note about it in a section that is not loaded.
 #pragma once
