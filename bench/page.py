@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes bench/results.csv of new measurements, and the blocks of figures in docs/ and docs/figure_1.svg of it.
+"""Makes bench/results.csv of new measurements, and of it the tables of bench/results/README.md, and the list of losses and the
+plots of docs/benchmarks.md.
 
 page.py [FILE...]   FILEs are the JSON of exchange_bench, or the table of `simulation --contention`. Each replaces
                     all rows of its kind, so that all figures come from one run
@@ -131,17 +132,20 @@ def duels(rows: Rows, words: tuple[str, str]) -> list[tuple[str, int, Row, Row]]
 
 
 def losses(rows: Rows) -> str:
-    text = ""
+    said = ""
     for words in COMPARED:
         found = duels(rows, words)
-        lost = [(work, size, ours, rival, said) for work, size, ours, rival in found
-                if (said := verdict(ours, rival)) != "wins" and float(rival["median"]) < float(ours["median"])]
+        lost: dict[str, list[str]] = {}
+        for work, size, ours, rival in found:
+            how = verdict(ours, rival)
+            if how != "wins" and float(rival["median"]) < float(ours["median"]):
+                lost.setdefault(f"**{work}** ({ours['implementation']} / {rival['implementation']})", []).append(
+                    f"{unit(work, size)} {figure(float(ours['median']))} / {figure(float(rival['median']))}{'' if how == 'loses' else f' ({how})'}")
         title = f"tryst {words[0]} against {words[1]}" if words[0] else "The best of tryst against the best rival"
-        text += f"{title.replace('tryst any_io', 'On any_io')}: a rival is better in {len(lost)} of {len(found)} cases.\n\n"
-        text += "".join(f"- {work}, {unit(work, size)}: {ours['implementation']} {figure(float(ours['median']))}, "
-                        f"{rival['implementation']} {figure(float(rival['median']))}{'' if said == 'loses' else ', ' + said}\n"
-                        for work, size, ours, rival, said in lost) + "\n" * bool(lost)
-    return text
+        cases = sum(map(len, lost.values()))
+        said += f"{title.replace('tryst any_io', 'On any_io')}: a rival is better in {cases} of {len(found)} cases.\n\n"
+        said += "".join(f"- {of}: {'; '.join(each)}\n" for of, each in lost.items()) + "\n" * bool(lost)
+    return said
 
 
 def comparisons(rows: Rows) -> str:
@@ -181,7 +185,7 @@ def sources(rows: Rows) -> str:
 
 
 def redis(rows: Rows) -> str:
-    """Returns the table of docs/remote.md: of each size, tryst and all that it is compared with."""
+    """Returns a table of exchanges through Redis: of each size, tryst and all that it is compared with."""
     lines = []
     for work in ("pair through Redis", "latency through Redis", "swap within one process, for Redis"):
         for (_, name, size), row in sorted((key, row) for key, row in rows.items() if key[0] == work and key[1] != "tryst"):
@@ -193,12 +197,46 @@ def redis(rows: Rows) -> str:
 
 
 def pool(rows: Rows) -> str:
-    """Returns the table of docs/choosing.md."""
+    """Returns a table of a pool of workers."""
     work, sizes = "one way, a pool of two threads", (2, 200, 20000)
     return table(["tasks", *(f"{size:,}" for size in sizes)],
                  [[text, *(figure(value(rows, work, name, size)) for size in sizes)] for text, name in
                   (("`synchronous_channel<T>`", "tryst on Asio"),
                    ("`asio::experimental::concurrent_channel`, `try_send` and `try_receive` first", "Asio channel, try_ first"))])
+
+
+# ---- Plots. They are readable without colour, and on a dark page.
+
+def style(page: str, ink: str, soft: str, grid: str, *colours: str) -> str:
+    return (f".page {{ fill: {page} }} text {{ fill: {ink} }} .soft {{ fill: {soft} }} .grid {{ stroke: {grid} }} .one {{ stroke: {ink} }}\n" +
+            "".join(f".{name} .line, .{name} .mark {{ stroke: {colour} }} .{name} .full {{ fill: {colour} }}\n" for name, colour in zip("abc", colours)))
+
+
+STYLE = ("<style>\n.line { stroke-width: 2.5 } .mark { stroke-width: 1.8 } .line, .mark { fill: none }\n" +
+         style("#fff", "#222", "#555", "#ddd", "#b03a2e", "#0a58a8", "#6b7a1e") + "@media (prefers-color-scheme: dark) {\n" +
+         style("#16181d", "#e6e6e6", "#b5b5b5", "#444", "#ff8a7a", "#79b8ff", "#c3d45f") + "}\n</style>")
+
+
+def svg(width: int, height: int, title: str, parts: list[str]) -> str:
+    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+                      'role="img" font-family="sans-serif" font-size="13">', "<!-- SPDX-License-Identifier: MIT -->",
+                      f"<title>{title}</title>", STYLE, f'<rect class="page" width="{width}" height="{height}"/>', *parts, "</svg>", ""])
+
+
+def text(x: float, y: float, said: str, anchor: str = "start", more: str = "") -> str:
+    return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}"{more}>{said.replace("&", "&amp;")}</text>'
+
+
+def mark(shape: str, x: float, y: float, colour: str, is_full: bool = True) -> str:
+    """A mark whose shape says what its colour says, too."""
+    kind = 'class="mark full"' if is_full else 'class="mark"'
+    x, y = round(x, 1), round(y, 1)
+    if shape == "circle":
+        drawn = f'<circle {kind} cx="{x}" cy="{y}" r="4.5"/>'
+    else:
+        steps = {"square": "m-4.5-4.5h9v9h-9z", "triangle": "m-5 4.5h10l-5-9.5z", "cross": "m-5-5l10 10m0-10l-10 10"}[shape]
+        drawn = f'<path {kind} d="M{x} {y}{steps}"/>'
+    return f'<g class="{colour}">{drawn}</g>'
 
 
 def figure_1(rows: Rows) -> str:
@@ -209,46 +247,86 @@ def figure_1(rows: Rows) -> str:
     speeds = {name: [1e9 / value(rows, work, name, size) for size in sizes] for name in names}
     low, high = (round(math.log10(edge(each for all in speeds.values() for each in all)) + way)
                  for edge, way in ((min, -0.5), (max, 0.5)))
-    parts = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 400" font-family="sans-serif" font-size="13">',
-             '<rect width="720" height="400" fill="white"/>']
+    looks = list(zip(names, "abc", ("circle", "square", "triangle"), ("", ' stroke-dasharray="9 4"', ' stroke-dasharray="2 4"')))
+    parts = []
     for left, title, low_y, high_y, marks in (
             (70, "swaps per second", low, high, [(power, f"10^{power}") for power in range(low, high + 1)]),
             (430, "attempts that succeed", 0, 1, [(0, "0 %"), (0.5, "50 %"), (1, "100 %")])):
         def y(at: float, low_y: float = low_y, high_y: float = high_y) -> float:
             return 300 - 240 * (at - low_y) / (high_y - low_y)
-        parts.append(f'<text x="{left}" y="40" font-weight="bold">{title}</text>')
-        for at, text in marks:
-            parts.append(f'<path d="M{left} {y(at):.0f}h240" stroke="#ddd"/><text x="{left - 6}" y="{y(at) + 4:.0f}" '
-                         f'text-anchor="end">{text}</text>')
-        for i, size in enumerate(sizes):
-            parts.append(f'<text x="{left + 60 * i}" y="322" text-anchor="middle">{size}</text>')
-        for name, colour in zip(names, ("#c0392b", "#2471a3", "#7d8a2e")):
+        parts.append(text(left, 40, title, more=' font-weight="bold"'))
+        for at, said in marks:
+            parts += [f'<path class="grid" d="M{left} {y(at):.0f}h240"/>', text(left - 8, y(at) + 4, said, "end")]
+        parts += [text(left + 60 * i, 322, str(size), "middle") for i, size in enumerate(sizes)]
+        parts.append(text(left + 120, 342, "threads", "middle", ' class="soft"'))
+        for name, colour, shape, dashes in looks:
             values = [math.log10(speed) for speed in speeds[name]] if left < 400 else [
                 value(rows, work, name, size, "success") for size in sizes]
-            parts.append(f'<polyline points="{" ".join(f"{left + 60 * i},{y(at):.1f}" for i, at in enumerate(values))}" '
-                         f'fill="none" stroke="{colour}" stroke-width="2.5"/>')
-    parts += [f'<text x="{70 + 220 * i}" y="370" fill="{colour}">{name}</text>'
-              for i, (name, colour) in enumerate(zip(names, ("#c0392b", "#2471a3", "#7d8a2e")))]
-    return "\n".join([*parts, "</svg>", ""])
+            points = [(left + 60 * i, y(at)) for i, at in enumerate(values)]
+            parts += [f'<g class="{colour}"><polyline class="line"{dashes} points="{" ".join(f"{x},{at:.1f}" for x, at in points)}"/></g>',
+                      *(mark(shape, *point, colour) for point in points)]
+    for i, (name, colour, shape, dashes) in enumerate(looks):
+        x = 70 + 210 * i
+        parts += [f'<g class="{colour}"><path class="line"{dashes} d="M{x} 374h40"/></g>', mark(shape, x + 20, 374, colour), text(x + 50, 378, name)]
+    return svg(720, 400, "Swaps per second and the share of attempts that succeed, with 2 to 32 threads", parts)
 
 
-BLOCKS = {"benchmarks.md": (losses, comparisons, variants, contention, sources), "remote.md": (redis,), "choosing.md": (pool,)}
+SHAPES = {"wins": ("circle", "b", True), "level": ("circle", "b", False), "unsteady": ("circle", "b", False), "loses": ("cross", "a", False)}
+
+
+def ratios(rows: Rows) -> str:
+    """Draws for each work how many times as long the best rival takes as the best of tryst, at each size; the worst first."""
+    by_work: dict[str, list[tuple[float, int, str]]] = {}
+    rivals: dict[str, set[str]] = {}
+    for work, size, ours, rival in duels(rows, ("", "")):
+        by_work.setdefault(work, []).append((float(rival["median"]) / float(ours["median"]), size, verdict(ours, rival)))
+        rivals.setdefault(work, set()).add(re.sub(r"(,| of \d| \().*", "", rival["implementation"]))
+    order = sorted(by_work, key=lambda work: min(by_work[work]))
+    all = [each for found in by_work.values() for each, _, _ in found]
+    low, high = math.floor(2 * math.log10(min(all))) / 2, math.ceil(2 * math.log10(max(all))) / 2
+    left, width, top, step = 330, 510, 92, 30
+    bottom = top + step * len(order)
+
+    def x(at: float) -> float:
+        return left + width * (math.log10(at) - low) / (high - low)
+
+    parts = [text(16, 28, "The best of tryst beside the best rival", more=' font-weight="bold" font-size="15"')]
+    for at, how, said in ((22, "wins", "tryst is better"), (172, "level", "level or unsteady"), (334, "loses", "the rival is better")):
+        shape, *look = SHAPES[how]
+        parts += [mark(shape, at, 50, *look), text(at + 12, 54, said)]
+    for half in range(round(2 * low), round(2 * high) + 1):
+        at = (1, 3)[half % 2] * 10.0 ** (half // 2)
+        parts += [f'<path class="{"grid" if half else "one"}" d="M{x(at):.0f} {top - 8}V{bottom}"/>', text(x(at), top - 14, f"{at:g}x", "middle")]
+    parts += [text(x(1) + 12, bottom + 20, "tryst needs less \N{RIGHTWARDS ARROW}", more=' class="soft"'),
+              text(x(1) - 12, bottom + 20, "\N{LEFTWARDS ARROW} the rival needs less", "end", ' class="soft"')]
+    for i, work in enumerate(order):
+        y = top + step * i + 8
+        parts += [f'<path class="grid" d="M16 {y + 16}H{left + width}" stroke-width=".5"/>', text(16, y + 1, work),
+                  text(16, y + 12, "against " + ", ".join(sorted(rivals[work])), more=' class="soft" font-size="10"')]
+        for at, _, how in by_work[work]:
+            shape, *look = SHAPES[how]
+            parts.append(mark(shape, x(at), y, *look))
+    return svg(left + width + 20, bottom + 36, "How many times as long as the best of tryst the best rival takes, for each kind of work", parts)
+
+
+PLOTS = {"docs/figure_1.svg": figure_1, "docs/ratios.svg": ratios}
+BLOCKS = {"docs/benchmarks.md": (losses,), "bench/results/README.md": (comparisons, pool, redis, variants, contention, sources)}
 
 
 def pages(rows: Rows) -> dict[Path, str]:
-    """Returns each page with the figures of the results."""
-    made = {TOP / "docs/figure_1.svg": figure_1(rows)}
+    """Returns each page and plot with the figures of the results."""
+    made = {TOP / name: plot(rows) for name, plot in PLOTS.items()}
     for name, blocks in BLOCKS.items():
-        text = (TOP / "docs" / name).read_text(encoding="utf-8")
+        page = (TOP / name).read_text(encoding="utf-8")
         for block in blocks:
             begin, end = f"<!-- {block.__name__}: made by bench/page.py -->\n", f"<!-- end of {block.__name__} -->\n"
-            before, rest = text.split(begin)
-            text = f"{before}{begin}\n{block(rows).rstrip()}\n\n{end}{rest.split(end)[1]}"
-        made[TOP / "docs" / name] = text
+            before, rest = page.split(begin)
+            page = f"{before}{begin}\n{block(rows).rstrip()}\n\n{end}{rest.split(end)[1]}"
+        made[TOP / name] = page
     return made
 
 
-# ---- Claims of README.md, docs/choosing.md and docs/asio.md without figures. If a result differs, change the pages.
+# ---- Claims of README.md and of pages in docs/ without figures. If a result differs, change the pages.
 
 def claims(rows: Rows) -> dict[str, bool]:
     def hottest(kind: str, design: str) -> list[float]:

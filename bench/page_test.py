@@ -47,7 +47,13 @@ class Page(unittest.TestCase):
         self.assertNotIn("\n- ", page.losses(rows))
         rows["swap, one loop", "mutex and one waiter", 2] |= {"median": "0.5", "least": "0.5", "most": "0.6"}
         rows["swap, one loop", "tryst", 2] |= {"least": "1", "most": "1"}
-        self.assertEqual(page.losses(rows).count("- swap, one loop, 2 tasks: tryst"), 1)
+        self.assertEqual(page.losses(rows).count("- **swap, one loop** (tryst / mutex and one waiter): 2 tasks 1.0 / 0.5\n"), 1)
+
+    def test_plots_say_it_without_colour(self) -> None:
+        lost = sum(page.verdict(ours, rival) == "loses" for *_, ours, rival in page.duels(self.ROWS, ("", "")))
+        self.assertEqual(page.ratios(self.ROWS).count("m-5-5l10 10"), lost + 1)  # crosses, and one in the legend
+        for plot in page.PLOTS.values():
+            self.assertIn("prefers-color-scheme: dark", plot(self.ROWS))
 
 
 if __name__ == "__main__":
