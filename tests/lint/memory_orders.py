@@ -9,7 +9,7 @@
     `acquire` and `release` as its orders do, and names its partners: `[S2] acquire, pairs with [S1]: ...`.
  3. Partners name each other, and one of the two releases what the other acquires.
  4. A relaxed order, that of a failed compare-exchange too, has a reason: `Relaxed: ...`, `Failure relaxed: ...`.
- 5. Labels in these files, in tests/spin and in docs are labels of operations.
+ 5. Labels in these files, in tests/spin, tests/README.md and docs are labels of operations.
 
 Which comment belongs to an operation: see atomics.py.
 """
@@ -84,7 +84,7 @@ def complaints(top: Path) -> Iterator[str]:
             continue
         for wrong in (*label_wrong(op, labelled), *reasons_missing(op)):
             yield f"{op.where}: {op.what}: {wrong}"
-    citing = [*sources, *(top / "tests/spin").iterdir(), *(top / "docs").glob("*.md")]
+    citing = [*sources, *(top / "tests/spin").iterdir(), *(top / "docs").glob("*.md"), *(top / "tests").glob("*.md")]
     for path in citing:
         for number, line in enumerate(path.read_text().splitlines(), 1):
             for name in re.findall(r"\[([A-Z]\d+)\](?!\()", re.sub(r"//.*\[\[.*", "", line)):

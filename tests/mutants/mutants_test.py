@@ -24,7 +24,7 @@ class Mutants(unittest.TestCase):
 
     def test_are_counted_on_their_page(self) -> None:
         count, known = len(weakenings(INCLUDE)), len(UNREACHED)
-        page = " ".join((INCLUDE.parents[1] / "docs/verification.md").read_text().split())
+        page = " ".join((INCLUDE.parents[1] / "tests/README.md").read_text().split())
         self.assertIn(f"There are {count} weakenings.", page)
         self.assertIn(f"lists {known} of them, each with the reason why nothing can find it; "
                       f"each of the other {count - known} must be found", page)
