@@ -25,7 +25,8 @@ END
 
 tell "Two coroutines meet, and each leaves with the other's item."
 "$programs/hello" | show
-cat "$examples/../docs/pair.svg" >>"$page"
+picture=$(grep -v prefers-color-scheme "$examples/../docs/pictures/exchange.svg" | base64 -w 0) # the page is light
+printf '<img alt="Two parties swap their items" src="data:image/svg+xml;base64,%s"/>\n' "$picture" >>"$page"
 
 tell "Two threads swap full buffers for empty ones: two buffers read a whole file."
 "$programs/fill_and_empty" "$file" | show
