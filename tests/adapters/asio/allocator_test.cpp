@@ -107,7 +107,7 @@ TEST_F(HandlerAllocator, ThatFailsLetsTheInitiationThrowAndNothingIsOffered) {
     EXPECT_FALSE(started);
 }
 
-/// What docs/asio.md says of 64-bit processors.
+/// What the comments on `wait` and docs/asio.md say of memory on 64-bit processors.
 TEST(WaitMemory, IsAsLittleAsThePageSays) {
     namespace detail = tryst::asio::detail;
     using executor = net::io_context::executor_type;
