@@ -25,9 +25,6 @@ tryst::task<int> compute(exec::static_thread_pool& pool, std::stop_token stop) {
 int main() {
     tryst::exchanger<buffer> ex;
     {
-#include "docs/execution.md/1"
-    }
-    {
 #include "docs/execution.md/2"
         auto [got] = stdexec::sync_wait(std::move(swap)).value();
         keep = std::move(got);
