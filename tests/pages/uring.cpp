@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What docs/uring.md shows of io_uring, within a program.
+// What docs/uring.md shows, within a program.
 #include "context.hpp"
 
 #include <tryst/uring.hpp>
 
 #include <sys/socket.h>
 
-using buffer = std::vector<std::byte>;
+#include "docs/uring.md/2"
 
-#include "docs/uring.md/4"
+tryst::task<> serve(tryst::uring::context& loop, tryst::uring::descriptor socket) {
+    std::array<std::byte, 16> buffer{};
+    (co_await loop.recv(socket.get(), buffer)).value();
+}
+
+#include "docs/uring.md/3"
