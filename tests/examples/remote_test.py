@@ -4,7 +4,7 @@
 
 usage: remote_test.py BINARY REDIS_SERVER
 
-Also tests the user of docs/remote.md: that its commands suffice, and that each is needed.
+Also tests the user of docs/redis-reference.md: that its commands suffice, and that each is needed.
 """
 
 import os
@@ -26,8 +26,8 @@ HANDSHAKE = {"hello", "ping", "select", "asking", "subscribe", "script|load", "e
 
 
 def acl_of_the_page():
-    """The words after ACL SETUSER in docs/remote.md."""
-    text = (TOP / "docs/remote.md").read_text(encoding="utf-8").replace("\\\n", " ")
+    """The words after ACL SETUSER in docs/redis-reference.md."""
+    text = (TOP / "docs/redis-reference.md").read_text(encoding="utf-8").replace("\\\n", " ")
     return re.search(r"^ACL SETUSER (.*)$", text, re.MULTILINE)[1].split()
 
 

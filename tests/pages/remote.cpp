@@ -25,14 +25,8 @@ tryst::task<> use(redis::remote_red_blue_exchanger<question, answer>& desk,
     static_cast<void>(reply), static_cast<void>(sent), static_cast<void>(job);
 }
 
-asio::awaitable<void> in_an_awaitable(redis::remote_exchanger<std::string>& room,
-                                      std::string item) {
-#include "docs/remote.md/6"
-    static_cast<void>(got);
-}
-
 asio::awaitable<void> cancellable(redis::remote_exchanger<std::string>& room, std::string item) {
-#include "docs/remote.md/7"
+#include "docs/remote.md/6"
     static_cast<void>(got);
 }
 
@@ -53,9 +47,9 @@ tryst::task<> handle(redis::remote_exchanger<std::string>& room, std::string min
 using outcome = redis::remote_result<std::string>;
 using outcomes = tryst::synchronous_channel<outcome>;
 
-#include "docs/remote.md/8"
+#include "docs/remote.md/7"
 
 tryst::task<> exchange_or_obey(outcomes& results, tryst::synchronous_channel<char>& commands,
                                std::stop_source& stop) {
-#include "docs/remote.md/9"
+#include "docs/remote.md/8"
 }
