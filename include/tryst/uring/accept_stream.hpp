@@ -15,7 +15,9 @@ namespace tryst::uring {
 
 /// Accepts connections as they arrive: by a multishot accept, or by repeated accepts on older
 /// kernels. Make it, use it and destroy it on its context, after the operation that waits for it.
-/// The destructor closes the connections that were not taken.
+/// The destructor closes the connections that were not taken. At most 64 are accepted ahead of
+/// `next`. If more arrive before the stream can stop accepting, they need more memory; without it,
+/// they are closed.
 class accept_stream : private detail::stream_base {
 public:
     /// @param listener  a listening socket, which must remain open as long as the stream exists.
