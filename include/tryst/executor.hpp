@@ -73,7 +73,7 @@ struct executor_vtable {
     void (*disarm)(void* context, timer_node* node) noexcept = nullptr;
 
     /// For executors of the library: an address that belongs to the variables which they use. A
-    /// plugin may have other variables (docs/packages.md).
+    /// plugin may have other variables (docs/install.md).
     const void* variables = nullptr;
 };
 
@@ -412,7 +412,7 @@ executor_ref executor_of(std::coroutine_handle<Promise> coroutine) noexcept {
     if constexpr (has_executor<Promise>) {
         if (const executor_ref executor = std::as_const(coroutine.promise()).executor()) {
             assert(detail::shares_variables(executor) &&
-                   "tryst: a plugin uses its program's loop: see docs/packages.md");
+                   "tryst: a plugin uses its program's loop: see docs/install.md");
             return executor;
         }
     }

@@ -76,7 +76,7 @@ inline constexpr bool is_exchangeable =
 ///   16 to 32 bytes.
 /// - Under `fifo` waiters are in segments of 64, of 640 bytes each. An arrival allocates if parties
 ///   wait in more segments than ever before, and a few times in the first thousand waits, up to
-///   9.6 KB (docs/choosing.md). A waiter takes 10 to 40 bytes, or 640 if it keeps waiting while the
+///   9.6 KB (docs/orders.md). A waiter takes 10 to 40 bytes, or 640 if it keeps waiting while the
 ///   63 around it withdraw.
 /// - Up to 16 million parties may wait. Under `fifo` the maximum drops to 262,144 if 63 of every 64
 ///   waiters have withdrawn.

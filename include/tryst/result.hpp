@@ -38,7 +38,7 @@ enum class exchange_errc : unsigned char {
 /// The category of `exchange_errc`. Errors also compare equal to the `std::errc` that they
 /// resemble: `timed_out`, `operation_canceled`, `operation_would_block` for `no_partner`, and
 /// `not_enough_memory`. It has default visibility, so that a program and its shared libraries share
-/// one category. A plugin may have another (docs/packages.md), so compare an error with an
+/// one category. A plugin may have another (docs/install.md), so compare an error with an
 /// `exchange_errc`, not with another error or its category with this one.
 [[gnu::visibility("default")]] inline const std::error_category& exchange_category() noexcept {
     class category final : public std::error_category {

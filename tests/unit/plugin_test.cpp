@@ -146,13 +146,13 @@ TEST(PluginDeathTest, CannotUseTheLoopOfItsProgram) {
     const plugin loaded;
     shared_objects shared;
     EXPECT_DEATH(loaded.call("spawn_in_plugin", shared),
-                 "a plugin uses its program's loop: see docs/packages.md");
+                 "a plugin uses its program's loop: see docs/install.md");
     EXPECT_DEATH(
         {
             shared.loop.spawn(await_task_of(loaded, shared));
             shared.loop.run_until_idle();
         },
-        "a plugin uses its program's loop: see docs/packages.md");
+        "a plugin uses its program's loop: see docs/install.md");
 }
 
 #ifdef __linux__

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The place in the program where a party waits, for debuggers (docs/hangs.md).
+/// The place in the program where a party waits, for debuggers (docs/gdb.md).
 /// Standard library only.
 #pragma once
 

@@ -36,7 +36,7 @@ public:
     template <awaitable Work>
     void spawn(Work work, location where = location::current()) {
         assert(detail::shares_variables(executor()) &&
-               "tryst: a plugin uses its program's loop: see docs/packages.md");
+               "tryst: a plugin uses its program's loop: see docs/install.md");
         post(queue_.spawn(detail::as_spawned(std::move(work)), where));
     }
 
