@@ -137,7 +137,7 @@ def main() -> int:
         if sources:
             run("format", ["clang-format-19", "--dry-run", "--Werror", *sources])
         run("rules", *[[sys.executable, "-B", TOP / f"tests/lint/{check}.py", TOP]
-                       for check in ("layout", "memory_orders", "invariants")])
+                       for check in ("layout", "memory_orders", "invariants", "messages")])
         if core:
             run("headers alone", *[["g++", "-std=c++20", "-fsyntax-only", "-x", "c++", "-I", "include", header]
                                    for header in core])

@@ -11,6 +11,7 @@ import invariants
 import layout
 import links
 import memory_orders
+import messages
 import presets
 import recipes
 
@@ -162,6 +163,53 @@ struct word {
             *(({word: None, file: code.replace(labelled, unlabelled)}, f"{file}:9: load: no label", MORE) for file in files),
             ({"tests/spin/word.pml": "/* [B1] */"}, "no operation has the label [B1]"),
             ({word: "", "tests/spin/word.pml": ""}, "no atomic operation found"))
+
+    def test_messages(self) -> None:
+        header, source, page = "include/tryst/word.hpp", "src/redis/link.cpp", messages.PAGE
+        good = {
+            header: r"""
+// "tryst: a comment"
+static_assert(good, "tryst: pass an rvalue: "
+                    "f(1'000, \"x\"), or "
+                    /* joined */ "f(std::move(a))");
+case exchange_errc::closed: return "it is closed";
+assert(ok && "tryst: x happened (a bug in tryst)");
+template <text Instead = "await it"> operator Tag() const = delete;
+""",
+            source: """
+throw std::runtime_error((late ? "is late: " : "is no server: ") + text + "more");
+die("cannot run ", name, " here");
+log("starts");
+""",
+            page: """# Messages
+| Error | Cause and cure |
+| --- | --- |
+| `await it` | x |
+| `is late: ...` | x |
+| `is no server: ...` | x |
+| `it is closed` | x |
+
+| Error | Cause and cure |
+| --- | --- |
+| `starts` | not needed, but there |
+| `tryst: cannot run ...` | x |
+| `tryst: pass an rvalue: f(1'000, "x"), or f(std::move(a))` | x |
+"""}
+        self.check(
+            messages, good,
+            *(({page: (f"| `{row}` | x |\n", "")}, f"{where}: {page} does not explain: {text}")
+              for row, where, text in (
+                  ("await it", f"{header}:8", "await it"),
+                  ("is late: ...", f"{source}:2", "is late:"),
+                  ("is no server: ...", f"{source}:2", "is no server:"),
+                  ("it is closed", f"{header}:6", "it is closed"),
+                  ("tryst: cannot run ...", f"{source}:3", "tryst: cannot run"),
+                  ("""tryst: pass an rvalue: f(1'000, "x"), or f(std::move(a))""", f"{header}:3", "tryst: pass an rvalue: f("))),
+            ({header: ("or ", "and ")}, f"{header}:3: {page} does not explain", f"{page}:13: no message of the sources"),
+            ({source: ('"more"', '"more"); check("tryst: new"')}, f"{source}:2: {page} does not explain: tryst: new"),
+            ({page: ("| `await it` | x |\n", "| `await it` | x |\n| `a wait` | x |\n")},
+             f"{page}:5: not in alphabetical order: a wait", f"{page}:5: no message of the sources: a wait"),
+            ({header: "", source: "", page: ""}, "no messages found"))
 
     def test_presets(self) -> None:
         file, option, compiler = "CMakePresets.json", "TRYST_WARNINGS_AS_ERRORS", '"CMAKE_CXX_COMPILER": "g++",'
