@@ -6,9 +6,11 @@
     site.py page FILE  print a page as doxygen needs it (doxygen's input filter)
 
 The pages are written for readers of the repository. On the site, each heading keeps the anchor that it has there. A
-link to a file of the repository leads to a page, an example, or a copy of the file.
+link to a file of the repository leads to a page, an example, or a copy of the file. Below a C++ block is a link to the
+file that shows the block to a compiler. The side bar is made of docs/guide.md.
 """
 
+import html
 import os
 import re
 import shutil
@@ -19,10 +21,15 @@ from xml.sax.saxutils import quoteattr
 
 TOP = Path(__file__).resolve().parent.parent
 OUT = TOP / "build/docs"
-MAIN = TOP / "docs/tutorial.md"  # the site opens with it
+MAIN = TOP / "README.md"  # the site opens with it
+GUIDE = TOP / "docs/guide.md"
 THEME = Path("/usr/share/doxygen-awesome-css")  # Debian packages doxygen and a theme that fits it
+SCRIPTS = [THEME / "doxygen-awesome-darkmode-toggle.js", THEME / "doxygen-awesome-fragment-copy-button.js", TOP / "docs/site.js"]
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 IMAGE = re.compile(r"(!\[[^]]*\]\()[^()\s]*/([^()\s/]+)\)")
+BLOCK = re.compile(r"(?<=^```cpp\n).*?(?=\n```$)", re.MULTILINE | re.DOTALL)
+MARK = re.compile(r" *//@@([^@\n]+)@@")  # ends a C++ block between `page` and `finish_pages`: the compiled file
+BOLD = re.compile(r"\*\*(\S(?:[^*]|\*(?!\*))*)\*\*")
 LINK = re.compile(r"(?<!!)\[((?:[^][]|\[[^][]*\])*)\]\(([^()\s]+)\)")
 
 
@@ -47,12 +54,48 @@ def target_of(page: Path, link: str) -> str | None:
     if not target.exists():
         sys.exit(f"site.py: {page.relative_to(TOP)} links to {link}, which does not exist")
     if target.suffix == ".md":
-        if anchor:
-            return f"@ref {label_of(target)}-{anchor}"
-        return "index.html" if target == MAIN else f"@ref {label_of(target)}"
-    if target.parent == TOP / "examples" and target.suffix == ".cpp":
-        return f"{target.stem}_8cpp-example.html"
-    return f"source/{target.relative_to(TOP)}.txt" if target.is_file() else None
+        name = "index" if target == MAIN else label_of(target)
+        return f"{name}.html#{label_of(target)}--{anchor}" if anchor else f"{name}.html"
+    return address_of(target) if target.is_file() else None
+
+
+def address_of(file: Path) -> str:
+    """Where the site shows a file of the repository."""
+    if file.parent == TOP / "examples" and file.suffix == ".cpp":
+        return f"{file.stem}_8cpp-example.html"
+    return f"source/{file.relative_to(TOP)}.txt"
+
+
+def compiled_files() -> tuple[dict[str, Path], list[tuple[str, Path]]]:
+    """The programs that include a block (docs/tasks.md/3), and what else the compiler sees, as page_snippets.cmake does."""
+    included: dict[str, Path] = {}
+    texts = [(unindented(path.read_text()), path) for path in sorted((TOP / "examples").rglob("*.cpp"))]
+    for program in sorted((TOP / "tests/pages").glob("*.cpp")):
+        for name in re.findall(r'^#include "(docs/.*)"', program.read_text(), re.MULTILINE):
+            included[name] = program
+    for name, program in included.items():
+        source, number = name.rsplit("/", 1)
+        texts.append((unindented(BLOCK.findall((TOP / source).read_text())[int(number) - 1]), program))
+    return included, texts
+
+
+def unindented(text: str) -> str:
+    return re.sub(r"\n +", "\n", f"\n{text.strip()}\n")
+
+
+def marked(path: Path) -> str:
+    """The text of a page, with a mark at the end of each C++ block."""
+    included, texts = compiled_files()
+    number = 0
+
+    def mark(found: re.Match[str]) -> str:
+        nonlocal number
+        number += 1
+        file = included.get(f"{path.relative_to(TOP)}/{number}")
+        file = file or next((file for text, file in texts if unindented(found[0]) in text), None)
+        return f"{found[0]} //@@{file.relative_to(TOP)}@@" if file else found[0]
+
+    return BLOCK.sub(mark, path.read_text())
 
 
 def page(path: Path) -> str:
@@ -65,68 +108,75 @@ def page(path: Path) -> str:
         count = used[slug] = used.get(slug, -1) + 1
         if found[1] == "#":
             return f"{found[0]} {{#{'mainpage' if path == MAIN else label}}}"
-        return f"{found[0]} {{#{label}-{slug}{f'-{count}' if count else ''}}}"
+        anchor = f"{label}--{slug}{f'-{count}' if count else ''}"
+        if path == MAIN:  # a section of doxygen would be an entry of the side bar
+            return f'<h{len(found[1]) - 1} id="{anchor}">{found[2]}</h{len(found[1]) - 1}>'
+        return f"{found[0]} {{#{anchor}}}"
 
     def linked(found: re.Match[str]) -> str:
         target = target_of(path, found[2])
         return f"[{found[1]}]({target})" if target else found[1]
 
-    parts = FENCED.split(path.read_text())
+    parts = FENCED.split(marked(path))
     for i in range(0, len(parts), 2):  # every other part is code
-        parts[i] = IMAGE.sub(r"\1\2)", LINK.sub(linked, parts[i]))  # doxygen finds images by their name
-        parts[i] = re.sub(r"^(#+) (.*)$", labelled, parts[i], flags=re.MULTILINE)
+        text = re.sub(r"^(#+) (.*)$", labelled, parts[i], flags=re.MULTILINE)
+        text = IMAGE.sub(r"\1\2)", LINK.sub(linked, text))  # doxygen finds images by their name
+        parts[i] = BOLD.sub(r"<b>\1</b>", text)  # doxygen does not see stars beside code
     return "".join(parts)
 
 
 def navigation(doxygen: tuple[int, ...]) -> str:
-    """The sections of docs/guide.md, in its order, then the reference."""
+    """The sections of docs/guide.md, in its order. Those of the API are in the section Reference."""
     def tab(kind: str, **attributes: str) -> str:
         return f'<tab type="{kind}" visible="yes" {" ".join(f"{k}={quoteattr(v)}" for k, v in attributes.items())}'
 
-    guide = TOP / "docs/guide.md"
-    sections: list[tuple[str, list[str]]] = []
-    for paragraph in re.split(r"\n\s*\n|\n(?=- )", guide.read_text()):
-        if not paragraph.startswith("- "):
-            sections.append((paragraph.strip("# \n").rstrip(":"), []))
-        elif sections:
-            names = paragraph[2:].split(":")[0] if paragraph.startswith("- [") else ""
-            for text, link in LINK.findall(names):
-                target = target_of(guide, link)
-                if target and target != "index.html" and not target.startswith("source/"):
-                    sections[-1][1].append(tab("user", url=target, title=text) + "/>")
-    sections.append(("Project", [tab("user", url=f"@ref {name.lower()}", title=name.capitalize()) + "/>"
-                                 for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY") if (TOP / f"{name}.md").exists()]))
-    lines = [tab("mainpage", title="Tutorial") + "/>"]
-    for title, tabs in sections:
-        if tabs:
-            lines += [tab("usergroup", title=title) + ">", *tabs, "</tab>"]
-    lines += [tab("usergroup", title="API reference") + ">",
-              tab("topics" if doxygen >= (1, 9, 8) else "modules", title="Topics") + "/>",
-              tab("namespacelist", title="Namespaces") + "/>",
-              tab("classlist", title="Classes") + "/>",
-              tab("filelist", title="Headers") + "/>", "</tab>"]
+    def group(title: str, tabs: list[str]) -> list[str]:
+        return [tab("usergroup", url="[none]", title=title) + ">", *tabs, "</tab>"]
+
+    api = group("API", [tab("topics" if doxygen >= (1, 9, 8) else "modules", title="Topics") + "/>",
+                        tab("namespacelist", title="Namespaces") + "/>",
+                        tab("classlist", title="Classes") + "/>",
+                        tab("filelist", title="Headers") + "/>"])
+    lines = ['<tab type="mainpage" visible="no"/>']  # which the guide lists
+    for section in GUIDE.read_text().split("\n## ")[1:]:
+        title, _, text = section.partition("\n")
+        tabs = []
+        for entry in re.split(r"^- ", text, flags=re.MULTILINE)[1:]:
+            for name, link in LINK.findall(entry.split("):")[0] + ")"):
+                target = target_of(GUIDE, link)
+                tabs.append(tab("user", url=target or "", title=name) + "/>")
+        lines += group(title, [*tabs, *(api if title == "Reference" else [])])
     return '<doxygenlayout version="1.0"><navindex>\n' + "\n".join(lines) + "\n</navindex></doxygenlayout>\n"
 
 
+def check_guide() -> None:
+    """The guide is the side bar, so it has each page."""
+    listed = {os.path.normpath(GUIDE.parent / link.partition("#")[0]) for _, link in LINK.findall(GUIDE.read_text())}
+    missing = [path.name for path in sorted((TOP / "docs").glob("*.md")) if path != GUIDE and str(path) not in listed]
+    if missing:
+        sys.exit(f"site.py: docs/guide.md does not list {', '.join(missing)}")
+
+
 def run_doxygen() -> None:
+    check_guide()
     doxygen = tuple(int(part) for part in re.findall(r"\d+", subprocess.check_output(["doxygen", "--version"], text=True))[:3])
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True)
     (OUT / "layout.xml").write_text(navigation(doxygen))
     examples = sorted((TOP / "examples").glob("*.cpp"))
     (OUT / "examples.dox").write_text("".join(f"/// @example {path.name}\n\n" for path in examples))
-    settings = [(TOP / "docs/Doxyfile").read_text(), f"LAYOUT_FILE = {OUT}/layout.xml", f"INPUT += {OUT}/examples.dox"]
+    others = [path for folder in ("bench", "examples", "packaging", "tests") for path in sorted((TOP / folder).rglob("README.md"))]
+    settings = [(TOP / "docs/Doxyfile").read_text(), f"LAYOUT_FILE = {OUT}/layout.xml",
+                f"INPUT += {' '.join(map(str, others))} {OUT}/examples.dox"]
     if THEME.exists():
-        header, script = OUT / "header.html", "doxygen-awesome-darkmode-toggle.js"
+        header = OUT / "header.html"
         subprocess.run(["doxygen", "-w", "html", header, OUT / "footer.html", OUT / "style.css"], check=True)
-        header.write_text(header.read_text().replace("</head>", f"""\
-<script type="text/javascript" src="$relpath^{script}"></script>
-<script type="text/javascript">DoxygenAwesomeDarkModeToggle.init()</script>
-</head>"""))
+        header.write_text(header.read_text().replace("</head>", "".join(
+            f'<script type="text/javascript" src="$relpath^{script.name}"></script>\n' for script in SCRIPTS) + "</head>"))
         styles = [f"{THEME}/doxygen-awesome{part}.css" for part in
                   ("", "-sidebar-only", "-sidebar-only-darkmode-toggle")]
-        settings += [f"HTML_HEADER = {header}", f"HTML_EXTRA_STYLESHEET = {' '.join(styles)}",
-                     f"HTML_EXTRA_FILES = {THEME}/{script}"]
+        settings += [f"HTML_HEADER = {header}", f"HTML_EXTRA_STYLESHEET = {' '.join(styles)} {TOP}/docs/site.css",
+                     f"HTML_EXTRA_FILES = {' '.join(map(str, SCRIPTS))}"]
         if doxygen >= (1, 9, 5):
             settings.append("HTML_COLORSTYLE = LIGHT")  # the theme has its own dark mode
     else:
@@ -135,13 +185,25 @@ def run_doxygen() -> None:
         sys.exit("site.py: doxygen has warnings")
 
 
+def linked_fragment(found: re.Match[str]) -> str:
+    """A block of code. Its mark becomes a link below it."""
+    marks = MARK.findall(found[0])
+    if not marks:
+        return found[0]
+    link = f'<p class="compiled"><a href="{address_of(TOP / marks[-1])}">{html.escape(marks[-1])}</a></p>'
+    return MARK.sub("", found[0]) + link
+
+
 def finish_pages() -> None:
+    menu = OUT / "html/menudata.js"
+    menu.write_text(menu.read_text().replace('url:""', 'url:"javascript:void(0)"'))  # of a section
     for path in (OUT / "html").glob("*.html"):
-        text = path.read_text()
+        text = before = path.read_text()
         if 'name="nested-classes"' not in text:  # doxygen links to this table even if all nested classes are hidden
-            fixed = re.sub(r'<a href="#nested-classes">.*?</a>( &#124;\n)?', "", text)
-            if fixed != text:
-                path.write_text(fixed)
+            text = re.sub(r'<a href="#nested-classes">.*?</a>( &#124;\n)?', "", text)
+        text = re.sub(r'<div class="fragment">.*?</div><!-- fragment -->', linked_fragment, text, flags=re.DOTALL)
+        if text != before:
+            path.write_text(text)
         for found in re.findall(r'href="source/([^"#]+)\.txt"', text):  # files of the repository
             copy = OUT / f"html/source/{found}.txt"
             copy.parent.mkdir(parents=True, exist_ok=True)
