@@ -30,6 +30,7 @@ IMAGE = re.compile(r"(!\[[^]]*\]\()[^()\s]*/([^()\s/]+)\)")
 BLOCK = re.compile(r"(?<=^```cpp\n).*?(?=\n```$)", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r" *//@@([^@\n]+)@@")  # ends a C++ block between `page` and `finish_pages`: the compiled file
 BOLD = re.compile(r"\*\*(\S(?:[^*]|\*(?!\*))*)\*\*")
+POINTEE = re.compile(r"`\*(std::[^`\n]+)`")
 LINK = re.compile(r"(?<!!)\[((?:[^][]|\[[^][]*\])*)\]\(([^()\s]+)\)")
 
 
@@ -121,6 +122,7 @@ def page(path: Path) -> str:
     for i in range(0, len(parts), 2):  # every other part is code
         text = re.sub(r"^(#+) (.*)$", labelled, parts[i], flags=re.MULTILINE)
         text = IMAGE.sub(r"\1\2)", LINK.sub(linked, text))  # doxygen finds images by their name
+        text = POINTEE.sub(lambda found: f"<code>*%{html.escape(found[1])}</code>", text)  # doxygen looks for what follows a star
         parts[i] = BOLD.sub(r"<b>\1</b>", text)  # doxygen does not see stars beside code
     return "".join(parts)
 
