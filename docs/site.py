@@ -26,7 +26,7 @@ GUIDE = TOP / "docs/guide.md"
 THEME = Path("/usr/share/doxygen-awesome-css")  # Debian packages doxygen and a theme that fits it
 SCRIPTS = [THEME / "doxygen-awesome-darkmode-toggle.js", THEME / "doxygen-awesome-fragment-copy-button.js", TOP / "docs/site.js"]
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
-IMAGE = re.compile(r"(!\[[^]]*\]\()[^()\s]*/([^()\s/]+)\)")
+IMAGE = re.compile(r"!\[([^]]*)\]\((?:[^()\s]*/)?([^()\s/]+)\)")
 BLOCK = re.compile(r"(?<=^```cpp\n).*?(?=\n```$)", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r" *//@@([^@\n]+)@@")  # ends a C++ block between `page` and `finish_pages`: the compiled file
 BOLD = re.compile(r"\*\*(\S(?:[^*]|\*(?!\*))*)\*\*")
@@ -118,10 +118,14 @@ def page(path: Path) -> str:
         target = target_of(path, found[2])
         return f"[{found[1]}]({target})" if target else found[1]
 
+    def image(found: re.Match[str]) -> str:
+        """Doxygen finds an image by its name, and needs its caption in one line."""
+        return f"![{' '.join(found[1].split())}]({found[2]})" + found[1].count("\n") * "\n"
+
     parts = FENCED.split(marked(path))
     for i in range(0, len(parts), 2):  # every other part is code
         text = re.sub(r"^(#+) (.*)$", labelled, parts[i], flags=re.MULTILINE)
-        text = IMAGE.sub(r"\1\2)", LINK.sub(linked, text))  # doxygen finds images by their name
+        text = IMAGE.sub(image, LINK.sub(linked, text))
         text = POINTEE.sub(lambda found: f"<code>*%{html.escape(found[1])}</code>", text)  # doxygen looks for what follows a star
         parts[i] = BOLD.sub(r"<b>\1</b>", text)  # doxygen does not see stars beside code
     return "".join(parts)
