@@ -62,8 +62,8 @@ def target_of(page: Path, link: str) -> str | None:
 
 def address_of(file: Path) -> str:
     """Where the site shows a file of the repository."""
-    if file.parent == TOP / "examples" and file.suffix == ".cpp":
-        return f"{file.stem}_8cpp-example.html"
+    if (TOP / "examples") in file.parents and file.suffix == ".cpp":  # doxygen names its page
+        return f"{str(file.relative_to(TOP / 'examples')).replace('/', '_2').replace('.', '_8')}-example.html"
     return f"source/{file.relative_to(TOP)}.txt"
 
 
@@ -169,8 +169,8 @@ def run_doxygen() -> None:
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True)
     (OUT / "layout.xml").write_text(navigation(doxygen))
-    examples = sorted((TOP / "examples").glob("*.cpp"))
-    (OUT / "examples.dox").write_text("".join(f"/// @example {path.name}\n\n" for path in examples))
+    examples = [path.relative_to(TOP / "examples") for path in sorted((TOP / "examples").rglob("*.cpp"))]
+    (OUT / "examples.dox").write_text("".join(f"/// @example {path}\n\n" for path in examples))
     others = [path for folder in ("bench", "examples", "packaging", "tests") for path in sorted((TOP / folder).rglob("README.md"))]
     settings = [(TOP / "docs/Doxyfile").read_text(), f"LAYOUT_FILE = {OUT}/layout.xml",
                 f"INPUT += {' '.join(map(str, others))} {OUT}/examples.dox"]
