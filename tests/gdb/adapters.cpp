@@ -5,6 +5,7 @@
 #include <tryst/asio.hpp>
 #include <tryst/fiber.hpp>
 #include <tryst/libuv.hpp>
+#include <tryst/redis.hpp>
 #include <tryst/tryst.hpp>
 #include <tryst/uring.hpp>
 
@@ -13,10 +14,12 @@
 #include <asio/io_context.hpp>
 #include <boost/fiber/fiber.hpp>
 #include <boost/fiber/operations.hpp>
+#include <hub.hpp> // so that its members are described
 #include <unistd.h>
 #include <uv.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <system_error>
 #include <utility>
@@ -77,6 +80,11 @@ tryst::uring::result<int> opened("open", 5);
 tryst::uring::result<int> not_opened("open", std::make_error_code(std::errc::permission_denied));
 tryst::uring::result<> ended("close");
 tryst::uring::limits no_limits;
+tryst::uring::limits some_limits(tryst::uring::limits::clock::time_point(std::chrono::milliseconds(1500)));
+asio::io_context redis;
+tryst::redis::connection begun(context);
+tryst::redis::connection unreachable(redis, {.hosts = {{.path = "/nowhere"}}});
+tryst::redis::connection closed_connection(context);
 
 int main() {
     meeting handlers;
@@ -100,14 +108,19 @@ int main() {
     tryst::uring::context kernel;
     kernel.spawn(read_byte(kernel, ends[0]));
     const tryst::uring::accept_stream stream(kernel, -1);
+    const tryst::uring::recv_stream packets(kernel, -1);
     kernel.run_until_idle();
-    bool begun = false;
+    closed_connection.close();
+    while (unreachable.last_error().empty()) {
+        redis.run_one();
+    }
+    bool has_begun = false;
     boost::fibers::fiber fiber([&] {
-        begun = true;
+        has_begun = true;
         (void)tryst::fiber::wait(fibers.exchange(0)); // fiber
     });
     io.poll();
-    while (!begun) {
+    while (!has_begun) {
         boost::this_fiber::yield();
     }
     boost::this_fiber::yield(); // the fiber has offered itself, and sleeps

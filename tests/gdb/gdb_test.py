@@ -122,6 +122,10 @@ ADAPTERS_PRINTED = {
     "not_opened": "open: Permission denied (error 13)",
     "ended": "close: done",
     "no_limits": "tryst::uring::limits: no deadline",
+    "some_limits": "tryst::uring::limits: until 1.5 s on the steady clock",
+    "begun": "tryst::redis::connection: not connected",
+    "unreachable": 'tryst::redis::connection: not connected, "/nowhere: cannot connect: No such file or directory"',
+    "closed_connection": "tryst::redis::connection: closed",
 }
 
 
@@ -393,7 +397,8 @@ class Adapters(Case):
     def test_printers(self) -> None:
         self.assert_printed(ADAPTERS_PRINTED)
         self.assert_shown("print pool", r"tryst::uring::buffer_pool: 4 buffers of 4096 bytes = {free = std::vector of length 3, ")
-        self.assert_shown("print stream", r"tryst::uring::accept_stream: room for \d+, no task waits$")
+        for name, kind in ("stream", "accept_stream"), ("packets", "recv_stream"):
+            self.assert_shown(f"print {name}", rf"tryst::uring::{kind}: room for \d+, no task waits$")
         self.assert_shown("print asio_executor", "tryst::asio::task_executor<asio::.*>: 0 queued, 1 in its inbox")
 
     def test_tasks_of_when_any_on_an_io_uring_loop(self) -> None:

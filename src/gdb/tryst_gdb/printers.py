@@ -371,6 +371,16 @@ def scope_text(value: gdb.Value) -> str:
     return f"{'closed' if value['closed_'] else 'open'}, {listed(value, 'tasks_', 'task')}{joined}, {executor_text(value['executor_'])}"
 
 
+def connection_text(connection: gdb.Value) -> str:
+    """The state is in a class that only the library's own sources describe."""
+    hub = owned(connection["hub_"]).dereference()
+    if member(hub, "connected_") is None:
+        return "unknown state; compile tryst's adapter for Redis with -g"
+    error = hub["error_"].format_string()
+    state = "closed" if hub["closing_"] else "connected" if hub["connected_"] else "not connected"
+    return state if error == '""' else f"{state}, {error}"
+
+
 def handshake(value: gdb.Value) -> str:
     return enumerator(value["handshake_"]["word_"])
 
@@ -394,6 +404,7 @@ TYPED_TEXTS: dict[str, Callable[[gdb.Value], str]] = {
     "tryst::join_handle<.*>": lambda v: or_none(owned(v["state_"]), handshake, "empty"),
     "tryst::task_scope": scope_text,
     r"tryst::asio::(\w+::)*task_executor<.*>": lambda v: or_none(owned(v["core_"]), queue_text, "destroyed"),
+    r"tryst::redis::(\w+::)*connection": connection_text,
     "tryst::schedule_operation": lambda v: ("queued, " if frame_of(v["coroutine_"]) else "not queued, ")
     + executor_text(v["executor_"]),
     "tryst::inplace_stop_source": source_text,
