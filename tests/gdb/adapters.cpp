@@ -54,6 +54,12 @@ tryst::task<> host(meeting& one, meeting& other) {
     (void)got;
 }
 
+tryst::task<> porter(std::array<meeting, 2>& doors) {
+    const auto swap = [](meeting& at, tryst::inplace_stop_token stop) { return at.exchange(0, stop); };
+    auto got = co_await tryst::when_any_from(doors, swap); // porter
+    (void)got;
+}
+
 tryst::task<> read_byte(tryst::uring::context& loop, int file) {
     std::array<std::byte, 1> got{};
     auto done = co_await loop.read(file, got, tryst::uring::current_position); // read
@@ -92,6 +98,7 @@ int main() {
     meeting fibers;
     meeting front;
     meeting back;
+    std::array<meeting, 2> doors;
     asio::io_context io;
     tryst::asio::task_executor loop(io);
     co_spawn(io, handler(handlers), asio::detached);
@@ -100,6 +107,7 @@ int main() {
     uv_executor.spawn(nothing());
     tryst::uring::context ring;
     ring.spawn(host(front, back));
+    ring.spawn(porter(doors));
     ring.run_until_idle();
     std::array<int, 2> ends{};
     if (::pipe(ends.data()) != 0) {
@@ -126,6 +134,7 @@ int main() {
     boost::this_fiber::yield(); // the fiber has offered itself, and sleeps
     stop_here();
     front.close(); // which ends the wait in the other one, too
+    doors[0].close();
     ring.run_until_idle();
     handlers.close();
     tasks.close();

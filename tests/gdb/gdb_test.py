@@ -402,15 +402,21 @@ class Adapters(Case):
         self.assert_shown("print asio_executor", "tryst::asio::task_executor<asio::.*>: 0 queued, 1 in its inbox")
 
     def test_tasks_of_when_any_on_an_io_uring_loop(self) -> None:
-        guest, host = self.at("guest"), self.at("host")
-        self.assert_shown("tryst stacks ring", r"^uring::context 0x\w+ \(ring\): 1 task$",
+        guest, host, porter = self.at("guest"), self.at("host"), self.at("porter")
+        spawned = r"spawned on uring::context 0x\w+ at adapters.cpp:\d+$"
+        self.assert_shown("tryst stacks ring", r"^uring::context 0x\w+ \(ring\): 2 tasks$",
                           rf"#0  guest\(\) at {guest}, waiting in exchanger 0x\w+ \(front\), stoppable$",
-                          r"#1  tryst::when_any\(\)$", rf"#2  host\(\) at {host}$", r"#3  spawned on uring::context 0x\w+ at adapters.cpp:\d+$")
-        self.assert_shown("tryst stacks ring", r"#0  tryst::when_any\(\), waiting in exchanger 0x\w+ \(back\), stoppable$",
-                          rf"#1  host\(\) at {host}$", r"#2  spawned on uring::context 0x\w+ at adapters.cpp:\d+$")
-        self.assert_shown("tryst waiters back", r"  0  coroutine tryst::when_any\(\)", rf"awaited by host\(\) at {host}")
+                          r"#1  tryst::when_any\(\)$", rf"#2  host\(\) at {host}$", rf"#3  {spawned}")
+        self.assert_shown("tryst stacks ring",
+                          rf"#0  tryst::when_any\(\) at {host}, waiting in exchanger 0x\w+ \(back\), stoppable$",
+                          rf"#1  host\(\) at {host}$", rf"#2  {spawned}")
+        self.assert_shown("tryst stacks ring", rf"#0  tryst::when_any_from\(\) at {porter}, waiting in exchanger with the "
+                          r"protocol 0x\w+ or in exchanger with the protocol 0x\w+, stoppable$",
+                          rf"#1  porter\(\) at {porter}$", rf"#2  {spawned}")
+        self.assert_shown("tryst waiters back", rf"  0  coroutine tryst::when_any\(\) at {host}, ", rf"awaited by host\(\) at {host}")
         self.assert_shown("tryst waiters front", rf"  0  coroutine guest\(\) at {guest}, on uring::context",
                           rf"awaited by host\(\) at {host}")
+        self.assert_shown("tryst waiters doors._M_elems[0]", rf"  0  coroutine tryst::when_any_from\(\) at {porter}, ")
 
     def test_a_handler_a_task_and_a_fiber(self) -> None:
         task = rf"task\(\) at {self.at('task')}, "

@@ -11,22 +11,9 @@ from . import frames, waits
 from .coroutines import Coroutine
 from .exchangers import contents_of, exchangers_in, waiters_in
 from .executors import Executor, loop_of
-from .program import MOST_FRAMES, Program, ancestors
+from .program import Program
 from .values import Unreadable, at, attempt, known_settings, nested, number, required_type, type_name, type_or_none, unwrapped
 from .waiters import Waiter, alike, deadline_behind, describe_deadline, limits_of, thread_of, waiter_at
-
-LIBRARY = {
-    "tryst::detail::join_tasks": "tryst::when_all()",
-    "tryst::when_all": "tryst::when_all()",
-    "tryst::detail::any_factory::run_any": "tryst::when_any()",
-    "tryst::detail::fulfil": "tryst::spawn_future()",
-}
-
-
-def library_name(of: Coroutine) -> str:
-    """How the user calls one of the library's own coroutines, or ""."""
-    return next((name for start, name in LIBRARY.items() if of.full_name.startswith(start)), "")
-
 
 # ---- tryst waiters.
 
@@ -39,9 +26,9 @@ def party(waiter: Waiter, program: Program) -> list[str]:
     kind = waiter.executor.kind if waiter.executor.vtable else ""
     details = [limits_of(waiter)]
     if of is not None:
-        line = library_name(of) or of.name + (f" at {waiter.location}" if waiter.location is not None else "")
+        location = waiter.location or waits.location_of(of)
+        line = f"coroutine {of.name}" + (f" at {location}" if location is not None else "")
         details.insert(0, f"on {waiter.executor}" if kind else "without executor")
-        line = f"coroutine {line}"
     else:
         line = f"{kind or 'operation'} {waiter.executor.context:#x}"
         if kind == "a thread":
@@ -54,7 +41,7 @@ def party(waiter: Waiter, program: Program) -> list[str]:
     lines = [", ".join([line, *filter(None, details)])]
     if waiter.kind == "selecting":
         return lines + other_cases(waiter, program)
-    outer = ancestors(of)[1:] if of is not None else []
+    outer = waits.ancestors(of)[1:] if of is not None else []
     return lines + [f"awaited by {waits.where(each)}" for each in outer if not each.is_internal]
 
 
@@ -134,7 +121,7 @@ def leaves(of: Coroutine, chain: list[Coroutine]) -> Iterator[list[Coroutine]]:
     """The stacks of a coroutine: one for each that it waits for, innermost first."""
     chain = [of, *chain]
     wait = attempt(lambda: waits.wait_of(of), waits.Wait())
-    if wait.waiters or not wait.children or len(chain) > MOST_FRAMES:
+    if wait.waiters or not wait.children or len(chain) > waits.MOST_FRAMES:
         yield chain
     for child in wait.children:
         if child not in chain:
@@ -147,7 +134,7 @@ def print_stack(chain: list[Coroutine], end: str, program: Program) -> None:
     lines = []
     for of in chain:
         hidden = of.is_internal or of.full_name.startswith("tryst::")
-        text = library_name(of) if hidden else waits.where(of)
+        text = (of.library_name if lines or not of.library_name else waits.where(of)) if hidden else waits.where(of)
         if not lines:
             # The innermost coroutine is printed even if it is one of the library's.
             if text == "" and all(each.is_internal for each in chain):

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import struct
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,6 +16,15 @@ from .values import WORD, attempt, function_name, member, read, symbol, text_at,
 
 MOST_FRAME_BYTES = 1 << 16
 PROMISE_AT = 2 * WORD  # behind the two functions, in both compilers' frames
+
+# The library's own coroutines that users see, and how they are called.
+LIBRARY = {
+    "tryst::detail::join_tasks": "tryst::when_all()",
+    "tryst::when_all": "tryst::when_all()",
+    "tryst::detail::any_factory::run_any": "tryst::when_any()",
+    "tryst::detail::any_factory::run_from": "tryst::when_any_from()",
+    "tryst::detail::fulfil": "tryst::spawn_future()",
+}
 
 _CLONE = re.compile(r"\[clone \.(actor|resume|destroy|cleanup)\]|\.(actor|resume|destroy|cleanup)$")
 
@@ -67,7 +78,12 @@ class Coroutine:
     @property
     def name(self) -> str:
         """The name of its function for people."""
-        return self.short_name + "()"
+        return self.library_name or self.short_name + "()"
+
+    @property
+    def library_name(self) -> str:
+        """How the user calls one of the library's own coroutines, or ""."""
+        return next((name for start, name in LIBRARY.items() if self.full_name.startswith(start)), "")
 
     @property
     def short_name(self) -> str:
@@ -107,11 +123,21 @@ class Coroutine:
         chunk = word_or_zero(self.address - WORD) & ~7  # glibc: the size of the block
         return min(chunk, MOST_FRAME_BYTES) if 32 <= chunk <= 1 << 20 else 1024
 
-    def words(self) -> Iterator[tuple[int, int]]:
-        """The address and the content of each word of the frame behind the two functions."""
-        content = read(self.address, self.size()) or read(self.address, 256)
-        for at in range(PROMISE_AT, len(content) - WORD + 1, WORD):
-            yield self.address + at, struct.unpack_from("<Q", content, at)[0]
+    def parts(self) -> Iterator[list[tuple[int, int]]]:
+        """The address and the content of each word: of the frame behind the two functions, and of each block of a
+        std::deque in it, in which when_any_from keeps its children."""
+        frame = words_in(self.address, read(self.address, self.size()) or read(self.address, 256))[PROMISE_AT // WORD:]
+        yield frame
+        words = [word for _, word in frame] if self.library_name == "tryst::when_any_from()" else []
+        for map_, size, _, begin, end, node, _, _, _, last in zip(*(words[i:] for i in range(10))):
+            if map_ <= node <= last < map_ + size * WORD and 0 < end - begin and begin == word_or_zero(node):
+                for each in range(node, last + WORD, WORD):
+                    yield words_in(word_or_zero(each), read(word_or_zero(each), end - begin))
+
+
+def words_in(begin: int, content: bytes) -> list[tuple[int, int]]:
+    """The address and the value of each word."""
+    return list(zip(itertools.count(begin, WORD), array("Q", content[:len(content) // WORD * WORD])))
 
 
 @dataclass

@@ -14,7 +14,6 @@ import gdb
 
 from . import waits
 from .coroutines import Coroutine, is_coroutine_name
-from .program import ancestors
 from .values import WORD, attempt, read
 
 PIECE = 16 << 20
@@ -63,7 +62,7 @@ def show_stacks() -> None:
         if wait.children:
             continue
         waiting = f"waiting for a partner, {wait.waiters[0].executor}" if wait.waiters else wait.text
-        stack = [each, *(outer for outer in ancestors(each)[1:])]
+        stack = [each, *(outer for outer in waits.ancestors(each)[1:])]
         for number, outer in enumerate([each, *(outer for outer in stack[1:] if not outer.is_internal)]):
             print(f"  #{number}  {waits.where(outer)}" + (f", {waiting}" if number == 0 else ""))
         spawned = waits.spawned_at(stack[-1])

@@ -3,21 +3,21 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import suppress
 
 import gdb
 
 from . import waits
-from .coroutines import Coroutine, frame_of, is_coroutine_name
+from .coroutines import Coroutine, frame_of, function_block, is_coroutine_name
 from .exchangers import Exchanger, exchanger_of, exchangers_in, waiters_in
 from .executors import Executor, Loop, is_queue, loop_of
 from .values import Unreadable, at, attempt, is_reference, plain, read, same_selection, symbol, symbol_around, type_name, \
-    unwrapped, word_or_zero
+    type_or_none, unwrapped, word_or_zero
 from .wait_lists import Found
-from .waiters import MOST_ITEM_BYTES, Waiter, alike, waiter_at
+from .waiters import Waiter, alike, waiter_at
 
-MOST_FRAMES = 100
 FRAME_NAMES = ("frame_ptr", "__coro_frame")  # of g++ and clang
 
 
@@ -51,7 +51,7 @@ class Program:
         """Looks at the parameters and variables of all functions of the selected thread."""
         frame: gdb.Frame | None = gdb.newest_frame()
         is_outside = False  # of a coroutine, in what g++ takes for its callers, into which it is inlined
-        for _ in range(MOST_FRAMES):
+        for _ in range(waits.MOST_FRAMES):
             if frame is None:
                 break
             self._visit_static(frame.find_sal().symtab)
@@ -144,7 +144,7 @@ class Program:
                         waiter = waiter_at(place.address)
                         self.add_loop(waiter.executor)
                         of = waiter.coroutine()
-                        self._visit_roots(ancestors(of)[-1:] if of is not None else [])
+                        self._visit_roots(waits.ancestors(of)[-1:] if of is not None else [])
 
     def _visit_roots(self, roots: list[Coroutine]) -> None:
         for root in roots:
@@ -169,22 +169,25 @@ class Program:
 
     def place_of(self, waiter: Waiter, of: Coroutine) -> str:
         """Where a waiter waits: `red in exchanger 0x...`."""
-        for field in of.layout():
-            begin = of.address + field.bitpos // 8
-            if begin <= waiter.address < begin + field.type.sizeof:
-                for found in attempt(lambda: exchangers_in(at(begin, field.type)), []):
-                    if (place := self._place_in(found, waiter)) is not None:
-                        return f"{place.side}in {self.exchangers.get(found.protocol, found)}"
-        for known in self.exchangers.values():
-            if (place := self._place_in(known, waiter)) is not None:
-                return f"{place.side}in {known}"
-        words = (word_or_zero(address) for address in range(waiter.address, waiter.address + MOST_ITEM_BYTES, 8))
-        return f"in {next((self.exchangers[word] for word in words if word in self.exchangers), 'an exchanger that was not found')}"
+        for each in itertools.chain(self.exchangers.values(), exchangers_near(waiter, of)):
+            if (place := self._place_in(each, waiter)) is not None:
+                return f"{place.side}in {each}"
+        return "in an exchanger that was not found"
 
     def _place_in(self, each: Exchanger, waiter: Waiter) -> Found | None:
         if each.protocol not in self._places:
             self._places[each.protocol] = {found.address: found for found in waiters_in(each)}
         return self._places[each.protocol].get(waiter.address)
+
+
+def exchangers_near(waiter: Waiter, of: Coroutine) -> Iterator[Exchanger]:
+    """The exchangers to which the object that contains a waiter refers: in the frame, or a child of when_any."""
+    objects = [(of.address + field.bitpos // 8, field.type) for field in of.layout()]
+    block = function_block(waiter.run)
+    child = None if block is None else type_or_none(block.function.name.partition("::ended(")[0])
+    for begin, type_ in objects if child is None else [*objects, (waiter.owner, child)]:
+        if begin <= waiter.address < begin + type_.sizeof:
+            yield from attempt(lambda: exchangers_in(at(begin, type_)), [])
 
 
 def refers_to_std(type_: gdb.Type) -> bool:
@@ -210,14 +213,3 @@ def variables_of(frame: gdb.Frame) -> Iterator[tuple[gdb.Value, str]]:
             if (each.is_argument or each.is_variable) and not (in_lambda and each.name == "this"):
                 with suppress(*Unreadable):
                     yield frame.read_var(each, block), each.name
-
-
-def ancestors(of: Coroutine) -> list[Coroutine]:
-    """A coroutine and those that wait for it, innermost first."""
-    chain = [of]
-    while len(chain) < MOST_FRAMES:
-        parent = attempt(lambda: waits.parent_of(chain[-1]), None)
-        if parent is None or parent in chain:
-            break
-        chain.append(parent)
-    return chain

@@ -145,7 +145,7 @@ def nested(value: gdb.Value, depth: int) -> Iterator[gdb.Value]:
     """An object, its base classes and its members."""
     yield value
     type_ = plain(value.type)
-    if depth == 0 or type_.code != gdb.TYPE_CODE_STRUCT:
+    if depth == 0 or not is_class(type_):
         return
     for each in type_.fields():
         if hasattr(each, "bitpos") and each.bitsize == 0:

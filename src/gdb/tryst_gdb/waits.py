@@ -19,6 +19,7 @@ from .waiters import (AWAITER_IN_GROUP, COROUTINE, OWNER, TIMED, STAGES, Waiter,
                       waiter_at)
 
 MOST_TASKS = 10_000
+MOST_FRAMES = 100
 AWAITED = b"\1"  # continuation.hpp: handshake::state
 EXECUTOR_IN_TASK = PROMISE_AT + 2 * WORD  # task.hpp: task_promise_base; its awaiter is the first word
 SPAWNED_AT = PROMISE_AT + 5 * WORD  # root.hpp: spawned_task; the owner is behind it
@@ -53,9 +54,15 @@ def wait_of(of: Coroutine) -> Wait:
     return _waits[key]
 
 
+def location_of(of: Coroutine) -> Location | None:
+    """Where a coroutine is suspended, or one of the library's own is awaited, if something has recorded that."""
+    user = next((each for each in ancestors(of) if not each.is_internal), None)
+    return attempt(lambda: wait_of(user).location, None) if user is not None else None
+
+
 def where(of: Coroutine) -> str:
-    """`name() at file:line` of the `co_await` at which it is suspended, or `name()` if nothing has recorded that."""
-    location = attempt(lambda: wait_of(of).location, None)
+    """`name() at file:line`, or `name()`."""
+    location = location_of(of)
     return f"{of.name} at {location}" if location is not None else of.name
 
 
@@ -81,6 +88,17 @@ def parent_of(of: Coroutine) -> Coroutine | None:
     return Coroutine.at(word_or_zero(awaiter + COROUTINE)) if awaiter else None
 
 
+def ancestors(of: Coroutine) -> list[Coroutine]:
+    """A coroutine and those that wait for it, innermost first."""
+    chain = [of]
+    while len(chain) < MOST_FRAMES:
+        parent = attempt(lambda: parent_of(chain[-1]), None)
+        if parent is None or parent in chain:
+            break
+        chain.append(parent)
+    return chain
+
+
 def executor_of(of: Coroutine) -> Executor | None:
     """The executor that a coroutine's promise names, if it is one of tryst's."""
     for owner, root in zip(OWNERS, SPAWNED):
@@ -103,14 +121,17 @@ def spawned_at(of: Coroutine) -> Location | None:
 
 def _find_wait(of: Coroutine) -> Wait:
     found = Wait()
-    words = list(of.words())
-    for at_, word in words:
-        if word == of.address:
-            certain = _wait_at(of, at_, words, found)
-        else:
-            certain = of.address < word < at_ and _case_at(at_ - OWNER, word, found)
-        if certain or certain is None and found.location is None:
-            found.location = location_at(at_ + WORD)
+    parts = [part for part in of.parts() if part]
+    words = [each for part in parts for each in part]
+    for part in parts:
+        begin = part[0][0]
+        for at_, word in part:
+            if word == of.address:
+                certain = _wait_at(of, at_, words, found)
+            else:
+                certain = begin <= word < at_ and _case_at(at_ - OWNER, word, found)
+            if certain or certain is None and found.location is None:
+                found.location = location_at(at_ + WORD)
     if not found.children and of.full_name.startswith(SPAWNED) and of.full_name.endswith("::own"):
         tasks = (unstarted_task(word) for _, word in words if word != of.address)
         found.children = [each for each in tasks if each is not None][:1]
