@@ -105,7 +105,7 @@ PRINTED = {
     "*bad_source.as": "<unreadable: its state is 238>",
     "*bad_counters.as": "<unreadable: the number of its cells is 4008636142>",
     "*lost_counters.as": UNREADABLE,
-    "*endless_scope.as": "tryst::task_scope: open, 1000 tasks or more, " + LOOP,
+    "*endless_scope.as": "tryst::task_scope: open, 1 task or more, " + LOOP,
     # A reference, and a pointer to an alias.
     "(tryst::executor_ref&)no_executor": "no executor",
     "*(tryst::run_loop*)&idle": "tryst::run_loop: not running, 0 queued, 1 in its inbox",
@@ -304,11 +304,10 @@ class Waiters(Case):
         gdb = Gdb(self, "-x", SCRIPT, FOLDER / self.program)
         for command in *self.stop, "continue":
             gdb(command)
-        gdb("python\nimport gdb\nfrom tryst_gdb import values, wait_lists\n"
-            "of = wait_lists.protocol_of(gdb.parse_and_eval('stack'))['arena_']['list_']\n"
-            "nodes = wait_lists.Pool(of['nodes_'])\nn = values.number(of['head_']) >> 2 & 0xFFFFFF\n"
-            "at = nodes.where(n) + values.offset(nodes.node, 'next')\n"
-            "gdb.selected_inferior().write_memory(at, n.to_bytes(wait_lists.number_size(nodes.node, 'next'), 'little'))\nend")
+        gdb("python\nimport gdb\nfrom tryst_gdb import exchangers, values\n"
+            "of = values.owned(gdb.parse_and_eval('stack')['protocol_'])['arena_']['list_']\n"
+            "nodes = exchangers.Pool(of['nodes_'])\nn = values.number(of['head_']) >> 2 & 0xFFFFFF\n"
+            "gdb.selected_inferior().write_memory(nodes.where(n) + nodes.link, n.to_bytes(nodes.link_size, 'little'))\nend")
         self.assertRegex(gdb("tryst waiters stack"), r"^red_blue_exchanger 0x\w+: 1 waiter, then a cycle: its list is corrupt\n")
         self.assertIn("1 blue or more waiting", gdb("print stack"))
 
@@ -338,6 +337,14 @@ class Stacks(Case):
                                           r"  #0  swap\(\), not started\n  #1  spawned on run_loop 0x")
         # A live program is at rest: nothing was found that is no loop.
         self.assertEqual(len(re.findall("^run_loop", self.live("tryst stacks"), re.MULTILINE)), 2)
+
+    def test_of_more_tasks_than_it_prints(self) -> None:
+        for gdb in self.live, self.dead:
+            gdb("python from tryst_gdb import waits; most, waits.MOST_TASKS = waits.MOST_TASKS, 10")
+            said = gdb("tryst stacks loop")
+            gdb("python waits.MOST_TASKS = most")
+            self.assert_in_order(said, r"^run_loop 0x\w+ \(loop\): 24 tasks$", r"^  \.\.\. and 14 more, which are not shown$")
+            self.assertEqual(said.count("  #0  "), 10)
 
     def test_of_one_loop(self) -> None:
         for gdb in self.live, self.dead:

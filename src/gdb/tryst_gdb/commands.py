@@ -9,11 +9,16 @@ import gdb
 
 from . import frames, waits
 from .coroutines import Coroutine
-from .exchangers import contents_of, exchangers_in, waiters_in
+from .exchangers import exchangers_in, nested
 from .executors import Executor, loop_of
 from .program import Program
-from .values import Unreadable, at, attempt, known_settings, nested, number, required_type, type_name, type_or_none, unwrapped
-from .waiters import Waiter, alike, deadline_behind, describe_deadline, limits_of, thread_of, waiter_at
+from .values import Unreadable, at, attempt, forget, known_settings, number, required_type, type_name, type_or_none, unwrapped
+from .waits import Waiter, alike, limits_of, waiter_at
+
+
+def counted(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
 
 # ---- tryst waiters.
 
@@ -32,7 +37,7 @@ def party(waiter: Waiter, program: Program) -> list[str]:
     else:
         line = f"{kind or 'operation'} {waiter.executor.context:#x}"
         if kind == "a thread":
-            thread = thread_of(waiter)
+            thread = waits.thread_of(waiter)
             line = "thread " + ("(unknown)" if thread is None else f"{thread.num} (LWP {thread.ptid[1]})")
             details = [limits_of_thread(waiter, program)]
         elif kind == "a fiber":
@@ -50,7 +55,7 @@ def limits_of_thread(waiter: Waiter, program: Program) -> str:
     operation = program.operations.get(waiter.address)
     limits = "" if operation is None else type_name(operation.type)
     if "limits<true" in limits:
-        return describe_deadline(deadline_behind(waiter.address, operation.type.sizeof))
+        return waits.describe_deadline(waits.deadline_behind(waiter.address, operation.type.sizeof))
     return "no stop, no deadline" if "limits<false, void>" in limits else ""
 
 
@@ -66,7 +71,7 @@ def other_cases(waiter: Waiter, program: Program) -> list[str]:
     """The other exchangers in which the selection of a waiter waits."""
     lines = []
     for each in program.exchangers.values():
-        for place in waiters_in(each):
+        for place in each.places.values():
             other = attempt(lambda: waiter_at(place.address), waiter)
             if other.address != waiter.address and other.kind == "selecting" and other.owner == waiter.owner:
                 lines.append(f"a case of a selection; another case: {place.side}in {each}")
@@ -79,15 +84,11 @@ def show_waiters(expression: str) -> None:
         raise gdb.error("tryst waiters needs an exchanger: tryst waiters EXPRESSION")
     required_type("tryst::detail::waiter")
     found = exchangers_in(gdb.parse_and_eval(expression))
-    program = Program(most_alike=20)
-    for each in found:
-        known = program.exchangers.get(each.protocol)
-        if known is not None and known.address and not each.address:
-            each = known
-        contents = contents_of(each)
-        count = len(contents.waiters)
+    program = Program(is_brief=True)
+    for each in (program.exchangers.get(one.protocol, one) for one in found):
+        contents = each.contents
         state = ("closed, " if contents.closed else "") + (f"{contents.buffer}, " if contents.buffer else "")
-        noun = "no waiters" if count == 0 and not contents.rest else f"{count} waiter{'s' if count != 1 else ''}"
+        noun = counted(len(contents.waiters), "waiter") if contents.waiters or contents.rest else "no waiters"
         each.variable = ""
         print(f"{each}: {state}{noun}" + (f", then {contents.rest}" if contents.rest else ""))
         for n, place, size in alike(contents.waiters):
@@ -117,27 +118,27 @@ def describe_wait(of: Coroutine, program: Program) -> str:
     return ", ".join(filter(None, [f"waiting {places}", limits_of(wait.waiters[0])]))
 
 
-def leaves(of: Coroutine, chain: list[Coroutine]) -> Iterator[list[Coroutine]]:
+def leaves(of: Coroutine, outer: list[Coroutine]) -> Iterator[list[Coroutine]]:
     """The stacks of a coroutine: one for each that it waits for, innermost first."""
-    chain = [of, *chain]
-    wait = attempt(lambda: waits.wait_of(of), waits.Wait())
-    if wait.waiters or not wait.children or len(chain) > waits.MOST_FRAMES:
-        yield chain
+    stack = [of, *outer]
+    wait = waits.wait_of(of)
+    if wait.waiters or not wait.children or len(stack) > waits.MOST_FRAMES:
+        yield stack
     for child in wait.children:
-        if child not in chain:
-            yield from leaves(child, chain)
+        if child not in stack:
+            yield from leaves(child, stack)
 
 
-def print_stack(chain: list[Coroutine], end: str, program: Program) -> None:
+def print_stack(stack: list[Coroutine], end: str, program: Program) -> None:
     """Prints one stack, like `bt`."""
-    waiting = describe_wait(chain[0], program)
+    waiting = describe_wait(stack[0], program)
     lines = []
-    for of in chain:
-        hidden = of.is_internal or of.full_name.startswith("tryst::")
-        text = (of.library_name if lines or not of.library_name else waits.where(of)) if hidden else waits.where(of)
+    for of in stack:
+        hidden = of.full_name.startswith("tryst::")
+        text = of.library_name if hidden else waits.where(of)
         if not lines:
             # The innermost coroutine is printed even if it is one of the library's.
-            if text == "" and all(each.is_internal for each in chain):
+            if of.library_name or all(each.is_internal for each in stack):
                 text = waits.where(of)
             elif waiting.startswith(("running", "not started")) and not hidden:
                 text = of.name
@@ -161,7 +162,7 @@ def show_stacks(expression: str) -> None:
     only = None
     if expression:
         value = unwrapped(gdb.parse_and_eval(expression))
-        found = (attempt(lambda: loop_of(unwrapped(each)), None) for each in nested(value, 3))
+        found = (attempt(lambda: loop_of(unwrapped(each)), None) for each, _ in nested(value, "", 3))
         only = next((each for each in found if each is not None), None)  # a task_executor refers to its loop
         if only is None:
             raise gdb.error(f"{value.type} is not a loop, such as tryst::run_loop")
@@ -169,24 +170,26 @@ def show_stacks(expression: str) -> None:
         frames.show_stacks()
         return
     program = Program()
-    loops = sorted(program.loops.values(), key=lambda each: each.address) if only is None else \
-        [program.loops.get(only.address, only)]
+    by_loop: dict[int, list[Coroutine]] = {}
+    for root in program.roots:
+        executor = attempt(lambda: waits.executor_of(root), None)
+        by_loop.setdefault(0 if executor is None else executor.context, []).append(root)
     printed: set[Coroutine] = set()
 
     def print_all(tasks: list[Coroutine]) -> None:
-        for task in tasks:
-            for chain in leaves(task, []):
-                printed.update((task, chain[0]))
-                print_stack(chain, end_of(task), program)
+        printed.update(tasks)
+        for task in tasks[:waits.MOST_TASKS]:
+            for stack in leaves(task, []):
+                printed.add(stack[0])
+                print_stack(stack, end_of(task), program)
+        if len(tasks) > waits.MOST_TASKS:
+            print(f"  ... and {len(tasks) - waits.MOST_TASKS} more, which are not shown")
 
-    for loop in loops:
+    loops = sorted(program.loops.values(), key=lambda each: each.address)
+    for loop in loops if only is None else [program.loops.get(only.address, only)]:
         tasks, ready = attempt(lambda: waits.tasks_of(loop), ([], 0))
-        for each in program.roots:
-            executor = attempt(lambda: waits.executor_of(each), None)
-            if each not in tasks and executor is not None and executor.context == loop.address:
-                tasks.append(each)
-        count = f"{len(tasks)} task{'s' if len(tasks) != 1 else ''}"
-        print(f"{loop}: {count}" + (f", {ready} ready to run" if ready else ""))
+        tasks = list(dict.fromkeys([*tasks, *by_loop.get(loop.address, [])]))
+        print(f"{loop}: {counted(len(tasks), 'task')}" + (f", {ready} ready to run" if ready else ""))
         print_all(tasks)
     if only is not None:
         return
@@ -208,7 +211,7 @@ def other_parties(program: Program) -> list[str]:
     """Threads, fibers and Asio handlers that wait."""
     lines = []
     for each in program.exchangers.values():
-        for _, place, size in alike(waiters_in(each)):
+        for _, place, size in alike(list(each.places.values())):
             waiter = attempt(lambda: waiter_at(place.address), None)
             if waiter is not None and waiter.kind != "standing" and waiter.coroutine() is None:
                 others = f"; {size - 1} more like this" if size > 1 else ""
@@ -227,7 +230,7 @@ class Command(gdb.Command):
         super().__init__(name, gdb.COMMAND_STACK, gdb.COMPLETE_EXPRESSION)
 
     def invoke(self, argument: str, _from_tty: bool) -> None:
-        waits.forget()
+        forget()
         try:
             with known_settings():
                 self.show(argument.strip())

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import gdb
 
-from .values import WORD, attempt, function_name, member, read, symbol, text_at, without_arguments, word_or_zero
+from .values import WORD, attempt, function_name, plain, read, remembered, symbol, text_at, without_arguments, word_or_zero
 
 MOST_FRAME_BYTES = 1 << 16
 PROMISE_AT = 2 * WORD  # behind the two functions, in both compilers' frames
+FRAME_NAMES = ("frame_ptr", "__coro_frame")  # in the functions that g++ and clang make of a coroutine
 
 # The library's own coroutines that users see, and how they are called.
 LIBRARY = {
@@ -39,85 +40,50 @@ def is_continuation(address: int) -> bool:
     return "continuation::resume_posted" in symbol(word_or_zero(address + WORD))
 
 
-def frame_of(handle: gdb.Value) -> int:
-    """The address of a coroutine's frame, from a std::coroutine_handle of either standard library."""
-    frame = member(handle, "_M_fr_ptr")
-    return int(frame if frame is not None else handle["__handle_"])
+@remembered
+def names_of(function: int) -> tuple[str, str, str]:
+    """The names of the coroutine of which the resume or destroy function is there, or empty ones."""
+    name = symbol(function)
+    full_name = without_arguments(name) if is_coroutine_name(name) else ""
+    library_name = next((called for start, called in LIBRARY.items() if full_name.startswith(start)), "")
+    return full_name, function_name(name) if full_name else "", library_name
 
 
 class Coroutine:
-    """A coroutine frame."""
+    """A coroutine frame. There is one object for each, so they can be compared."""
 
-    def __init__(self, address: int) -> None:
-        self.address = address
-        self.resume = word_or_zero(address)
-        self.destroy = word_or_zero(address + WORD)
+    def __init__(self, address: int, resume: int, destroy: int) -> None:
+        self.address, self.resume = address, resume
         self.is_started = True
-        self._layout: list[gdb.Field] | None = None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Coroutine) and other.address == self.address
-
-    def __hash__(self) -> int:
-        return self.address
+        # The name of its function with namespaces, that without the arguments of a template, and how the user calls one
+        # of the library's own coroutines, or "".
+        self.full_name, self.short_name, self.library_name = names_of(resume or destroy)
+        self.name = self.library_name or self.short_name + "()"
+        self.is_internal = self.full_name.startswith("tryst::detail::")
 
     @staticmethod
+    @remembered
     def at(address: int) -> Coroutine | None:
         """The coroutine whose frame is there, if it is one that has not finished."""
-        if address == 0 or address % WORD != 0:
-            return None
-        made = Coroutine(address)
-        is_one = is_coroutine_name(symbol(made.resume)) and is_coroutine_name(symbol(made.destroy))
-        return made if is_one else None
+        content = read(address, 2 * WORD) if address % WORD == 0 else b""
+        functions = struct.unpack("<QQ", content) if content else (0, 0)
+        return Coroutine(address, *functions) if all(names_of(each)[0] for each in functions) else None
 
     @property
-    def full_name(self) -> str:
-        """The name of its function, with namespaces."""
-        return without_arguments(symbol(self.resume or self.destroy))
-
-    @property
-    def name(self) -> str:
-        """The name of its function for people."""
-        return self.library_name or self.short_name + "()"
-
-    @property
-    def library_name(self) -> str:
-        """How the user calls one of the library's own coroutines, or ""."""
-        return next((name for start, name in LIBRARY.items() if self.full_name.startswith(start)), "")
-
-    @property
-    def short_name(self) -> str:
-        """The name of its function, without the arguments of a template."""
-        return function_name(symbol(self.resume or self.destroy))
-
-    @property
-    def is_internal(self) -> bool:
-        """Whether it is one of the library's own coroutines."""
-        return self.full_name.startswith("tryst::detail::")
-
     def layout(self) -> list[gdb.Field]:
         """The fields of the frame, if the compiler has described them."""
-        if self._layout is None:
-            self._layout = attempt(self._described_layout, [])
-        return self._layout
-
-    def _described_layout(self) -> list[gdb.Field]:
-        for each in function_block(self.resume) or []:
-            if each.name in ("frame_ptr", "__coro_frame"):
-                frame = each.type.strip_typedefs()
-                return list((frame.target().strip_typedefs() if frame.code == gdb.TYPE_CODE_PTR else frame).fields())
-        return []
+        return attempt(lambda: frame_fields(self.resume), [])
 
     def variables(self) -> Iterator[tuple[str, gdb.Type, int]]:
         """The parameters and variables of the function: name, type and address."""
-        for field in self.layout():
+        for field in self.layout:
             name = re.sub(r"(_\d+)+$", "", field.name or "")
             if name and not re.match(r"_Coro_|__|D\.|Aw\d|Is$|Fs$|(class|struct|PointerType)_", name):
                 yield name, field.type, self.address + field.bitpos // 8
 
     def size(self) -> int:
         """A bound of the size of the frame: exact if the compiler has described it."""
-        ends = [f.bitpos // 8 + f.type.sizeof for f in self.layout() if hasattr(f, "bitpos")]
+        ends = [f.bitpos // 8 + f.type.sizeof for f in self.layout if hasattr(f, "bitpos")]
         if ends:
             return min(max(ends) + WORD - 1, MOST_FRAME_BYTES) // WORD * WORD
         chunk = word_or_zero(self.address - WORD) & ~7  # glibc: the size of the block
@@ -140,6 +106,27 @@ def words_in(begin: int, content: bytes) -> list[tuple[int, int]]:
     return list(zip(itertools.count(begin, WORD), array("Q", content[:len(content) // WORD * WORD])))
 
 
+@remembered
+def frame_fields(resume: int) -> list[gdb.Field]:
+    """The fields of the frames of a coroutine's function."""
+    for each in function_block(resume) or []:
+        if each.name in FRAME_NAMES:
+            frame = plain(each.type)
+            return plain(frame.target() if frame.code == gdb.TYPE_CODE_PTR else frame).fields()
+    return []
+
+
+def function_block(pc: int) -> gdb.Block | None:
+    """The outermost block of the function at `pc`, into which others may be inlined."""
+    block = gdb.block_for_pc(pc)
+    found = None
+    while block is not None and not block.is_static and not block.is_global:
+        if block.function is not None:
+            found = block
+        block = block.superblock
+    return found
+
+
 @dataclass
 class Location:
     """A std::source_location: where a wait or a spawn is (location.hpp)."""
@@ -159,20 +146,15 @@ class Location:
 
 def location_at(where: int) -> Location | None:
     """The location to whose record the word there points, if it is one."""
-    record = read(word_or_zero(where), 2 * WORD + 8)
-    file, function, line, column = struct.unpack("<QQII", record) if record else (0, 0, 0, 0)
+    return location_of(word_or_zero(where))
+
+
+@remembered
+def location_of(record: int) -> Location | None:
+    """The location whose record is there, if it is one."""
+    content = read(record, 2 * WORD + 8)
+    file, function, line, column = struct.unpack("<QQII", content) if content else (0, 0, 0, 0)
     path, name = (text_at(file), text_at(function)) if 0 < line < 1 << 24 and column < 1 << 16 else ("", "")
     if not path or not name:
         return None
     return Location(path.rsplit("/", 1)[-1], line, function_name(name.replace("{anonymous}::", "")))
-
-
-def function_block(pc: int) -> gdb.Block | None:
-    """The outermost block of the function at `pc`, into which others may be inlined."""
-    block = gdb.block_for_pc(pc)
-    found = None
-    while block is not None and not block.is_static and not block.is_global:
-        if block.function is not None:
-            found = block
-        block = block.superblock
-    return found

@@ -8,17 +8,20 @@ from dataclasses import dataclass
 
 import gdb
 
-from .values import (WORD, address, member, number, offset, plain, read_word, required_type, symbol, template_arguments,
+from .values import (WORD, address, first_argument, member, number, offset, read_word, remembered, required_type, symbol,
                      type_name, word_or_zero)
-
-MOST_NODES = 1000
 
 # The bases of executors, whose first argument is the executor.
 EXECUTOR_BASES = ("tryst::detail::serial_executor_base<", "tryst::detail::event_loop<", "tryst::detail::turn_executor<")
 # One adapter for Asio and one for Boost.Asio: each has an inline namespace.
 ASIO_NAMESPACE = re.compile(r"\btryst::(asio|redis)::(standalone|boost)_asio::")
 
+# What users call an executor, by the beginning of its type.
 KINDS = (
+    ("tryst::basic_run_loop<tryst::detail::temporary_clock", "the loop of sync_wait"),
+    ("tryst::basic_run_loop<[^>]*steady_clock", "tryst::run_loop"),
+    ("tryst::basic_run_loop<", "tryst::basic_run_loop"),
+    (r"tryst::loop_executor<tryst::(\w+)::detail::\w+>", r"tryst::\1::executor"),
     ("tryst::detail::thread_wait_strategy", "a thread"),
     ("tryst::fiber::", "a fiber"),
     ("tryst::asio::detail::exchange_executor", "Asio handler"),
@@ -27,23 +30,15 @@ KINDS = (
 )
 
 
+@remembered
 def executor_kind(vtable: str) -> str:
     """The type of an executor, as users know it, from the name of its executor_vtable, or ""."""
     name = ASIO_NAMESPACE.sub(r"tryst::\1::", vtable.replace("(anonymous namespace)::", ""))
     while name.startswith(EXECUTOR_BASES):
-        name = (template_arguments(name) or [""])[0]
-        if not name.startswith("tryst::"):
-            return name
+        name = first_argument(name)
     owner = re.sub("::(vtable_?|table)$", "", name)
-    argument = (template_arguments(owner) or [""])[0]
-    if owner.startswith("tryst::basic_run_loop<"):
-        if argument == "tryst::detail::temporary_clock":
-            return "the loop of sync_wait"
-        return "tryst::run_loop" if "steady_clock" in argument else "tryst::basic_run_loop"
-    if owner.startswith("tryst::loop_executor<"):
-        adapter = re.match(r"tryst::(\w+)::detail::\w+$", argument)
-        return f"tryst::{adapter[1]}::executor" if adapter else owner
-    return next((kind for start, kind in KINDS if owner.startswith(start)), owner)
+    found = ((re.match(pattern, owner), kind) for pattern, kind in KINDS)
+    return next((match.expand(kind) for match, kind in found if match), owner)
 
 
 @dataclass
@@ -113,23 +108,6 @@ def is_queue(where: int) -> bool:
 
 def first_in_inbox(executor: gdb.Value) -> int:
     """The node that was posted last to the inbox or mailbox of an executor, or 0. @throws gdb.error."""
-    found = [each for each in (member(executor, "mail_"), member(executor, "inbox_")) if each is not None]
-    word = number(found[0]["word_"]) if found else 0
+    found = next((each for name in ("mail_", "inbox_") if (each := member(executor, name)) is not None), None)
+    word = 0 if found is None else number(found["word_"])
     return word if word > 1 else 0  # 1 says that the loop sleeps (inbox.hpp)
-
-
-def linked(first: int, type_: gdb.Type, link: str, most: int = MOST_NODES) -> tuple[list[int], bool]:
-    """The addresses of the nodes of a linked list, and whether these are all. @throws gdb.error."""
-    nodes: list[int] = []
-    at_link = offset(type_, link)
-    while first != 0:
-        if len(nodes) == most:
-            return nodes, False
-        nodes.append(first)
-        first = read_word(first + at_link)
-    return nodes, True
-
-
-def nodes_at(first: int) -> tuple[list[int], bool]:
-    """The executor_nodes of a list, and whether these are all. @throws gdb.error."""
-    return linked(first, required_type("tryst::executor_node"), "next")

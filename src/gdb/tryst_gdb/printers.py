@@ -15,13 +15,15 @@ from typing import Any
 import gdb
 import gdb.printing
 
-from . import wait_lists, waits
-from .coroutines import PROMISE_AT, Coroutine, frame_of
-from .executors import ASIO_NAMESPACE, Executor, executor_kind, first_in_inbox, linked, nodes_at
-from .values import (address, at, atomic, is_class, is_reference, known_settings, member, number, owned, plain, read_word,
-                     required_type)
+from . import waits
+from .coroutines import PROMISE_AT, Coroutine
+from .exchangers import Contents, contents_of, exchanger_of
+from .executors import ASIO_NAMESPACE, Executor, executor_kind, first_in_inbox
+from .values import (WORD, address, at, atomic, forget, is_class, is_reference, known_settings, linked, member, number, owned, plain,
+                     read_word, required_type)
 
 Child = tuple[str, Any]
+MOST_NODES = 1000
 
 # The name of each printer in `info pretty-printer`, the pattern of its types, and its function.
 PRINTERS: list[tuple[str, str, Callable[[gdb.Value], Any]]] = []
@@ -43,7 +45,7 @@ class Printer:
 
     def __init__(self, function: Callable[[gdb.Value], Any], value: gdb.Value) -> None:
         self.function, self.value = function, value.referenced_value() if is_reference(value.type) else value
-        waits.forget()
+        forget()
 
     def parts(self) -> Iterator[Any]:
         said = self.function(self.value)
@@ -116,7 +118,7 @@ def nanoseconds(time: gdb.Value) -> int:
 def listed(owner: gdb.Value, name: str, noun: str) -> str:
     """How many elements a linked_list has."""
     first = owner[name]["first_"]
-    found, complete = linked(int(first), plain(first.type).target(), "following")
+    found, complete = linked(int(first), plain(first.type).target(), "following", MOST_NODES)
     return count(len(found), noun) + ("" if complete else " or more")
 
 
@@ -130,10 +132,7 @@ def waiter(value: gdb.Value) -> str:
     return f"waiter at {address(value):#x}: {enumerator(value['kind'])}, {name}{executor_text(value['executor'])}"
 
 
-def exchange(value: gdb.Value, seen: wait_lists.Exchange | None, red: str = "red", blue: str = "blue") -> Iterator[Any]:
-    if seen is None:
-        yield f"{type_name(value)}: destroyed"
-        return
+def exchange(value: gdb.Value, seen: Contents, name: str = "", red: str = "red", blue: str = "blue") -> Iterator[Any]:
     names = {"red": red, "blue": blue, "": ""}
     parts = ["closed" if seen.closed else "open"] + [seen.buffer] * bool(seen.buffer)
     more = " or more" if seen.rest else ""
@@ -143,17 +142,22 @@ def exchange(value: gdb.Value, seen: wait_lists.Exchange | None, red: str = "red
         parts.append((count(size, names[colour]) if colour else f"{size}") + f"{more} waiting")
     if seen.capacity != 0:
         parts.append(f"arena {seen.bound} of {count(seen.capacity, 'slot')}")
-    yield f"{type_name(value)}: " + (f'"{seen.name}", ' if seen.name else "") + ", ".join(parts)
+    yield f"{type_name(value)}: " + (f'"{name}", ' if name else "") + ", ".join(parts)
     for w in seen.waiters:
         place = "arena" if w.slot else "list"
         yield (f"{names[w.colour] or 'waiter'} in {place}", at(w.address, required_type("tryst::detail::waiter")))
 
 
 def exchanger(value: gdb.Value, *names: str) -> Iterator[Any]:
-    protocol = wait_lists.protocol_of(value)
-    yield from exchange(value, None if protocol is None else wait_lists.read(protocol), *names)
-    if protocol is not None and (counters := wait_lists.counters_of(value)) is not None:
-        yield ("counters", counters)
+    of = exchanger_of(value)
+    if of.protocol == 0:
+        yield f"{type_name(value)}: destroyed"
+        return
+    protocol = at(of.protocol, of.type)
+    yield from exchange(value, contents_of(protocol), of.name, *names)
+    counters = member(protocol["observer_"]["counters_"], "used_")
+    if counters is not None:
+        yield ("counters", counters.dereference())
 
 
 for _name in ("exchanger", "red_blue_exchanger"):
@@ -165,13 +169,12 @@ for _name in ("synchronous_channel", "channel"):
 @prints(r"tryst::redis::(\w+::)*remote_(exchanger|red_blue_exchanger|channel)<.*>", "remote")
 def remote(value: gdb.Value) -> Iterator[Any]:
     """Its local meeting place."""
-    place = owned(value["place_"])
-    return exchange(value, None if int(place) == 0 else wait_lists.read(place["protocol_"]))
+    return exchange(value, contents_of(owned(value["place_"])["protocol_"]))
 
 
 @prints("tryst::future<.*>")
 def future(value: gdb.Value) -> Iterator[Any]:
-    text, *found = exchange(value, wait_lists.read(value["protocol_"]))
+    text, *found = exchange(value, contents_of(value["protocol_"]))
     yield text
     state = value["protocol_"]["arena_"]
     if enumerator(state["phase_"]) == "full":
@@ -261,13 +264,13 @@ def ended_work(value: gdb.Value) -> Iterator[Any]:
 
 @prints("tryst::task<.*>")
 def task(value: gdb.Value) -> Iterator[Any]:
-    frame = frame_of(value["coroutine_"])
+    frame = read_word(address(value["coroutine_"]))
     if frame == 0:
         yield f"{type_name(value)}: empty"
         return
-    is_done = read_word(frame) == 0  # throws if there is no frame
-    coroutine = Coroutine(frame)
+    coroutine = Coroutine(frame, read_word(frame), read_word(frame + WORD))
     promised = at(frame + PROMISE_AT, plain(value["coroutine_"].type).template_argument(0))
+    is_done = coroutine.resume == 0
     if is_done:
         state = "done"
     elif int(promised["awaiter_"]) == 0:
@@ -292,7 +295,7 @@ def queue_text(executor: gdb.Value) -> str:
     """How many nodes are in the queue of a serial executor, and in its inbox or mailbox, if it has one."""
 
     def size(first: int) -> str:
-        nodes, complete = nodes_at(first)
+        nodes, complete = linked(first, required_type("tryst::executor_node"), "next", MOST_NODES)
         return f"{len(nodes)}{'' if complete else ' or more'}"
 
     inbox = first_in_inbox(executor)
@@ -321,22 +324,9 @@ def source_text(source: gdb.Value) -> str:
     return "stop requested" if word & 1 else "no stop requested, " + listed(source, "callbacks_", "callback")
 
 
-STAGES = {
-    "created": "not awaited yet",
-    "registered": "about to wait",
-    "offered": "waiting",
-    "resuming": "complete, queued to resume",
-    "offered_cancelled": "waiting, and being cancelled",
-    "finished": "finished",
-    "stoppable": "waiting until a stop",
-    "timed_by_executor": "waiting until a deadline",
-    "timed_by_thread": "waiting until a deadline",
-}
-
-
 @prints("tryst::exchange_operation<.*>")
 def exchange_operation(value: gdb.Value) -> Iterator[Any]:
-    result, stage = enumerator(value["result"]), STAGES[enumerator(value["at"])]
+    result, stage = enumerator(value["result"]), waits.STAGES[enumerator(value["at"])]
     yield "tryst::exchange_operation: " + (stage if result == "pending" else result)
     item = value["got" if result == "exchanged" else "brought"]
     yield from item_at(address(item), item.type)
@@ -395,7 +385,7 @@ TEXTS: dict[str, Callable[[gdb.Value], str]] = {
     "tryst::statistics": statistics_text,
     "tryst::select_from_result<.*>": case_text,
     "tryst::detail::sleep<.*>": sleep_text,
-    "tryst::select_operation<.*>": lambda v: f"tryst::select_operation: {STAGES[enumerator(v['at_'])]}",
+    "tryst::select_operation<.*>": lambda v: f"tryst::select_operation: {waits.STAGES[enumerator(v['at_'])]}",
     "tryst::detail::sleep_awaiter<.*>": lambda v: "sleep: " + {"running": "starting", "awaited": "asleep"}.get(
         handshake(v), "expired" if v["expired_"] else "stopped"),
 }
@@ -405,7 +395,7 @@ TYPED_TEXTS: dict[str, Callable[[gdb.Value], str]] = {
     "tryst::task_scope": scope_text,
     r"tryst::asio::(\w+::)*task_executor<.*>": lambda v: or_none(owned(v["core_"]), queue_text, "destroyed"),
     r"tryst::redis::(\w+::)*connection": connection_text,
-    "tryst::schedule_operation": lambda v: ("queued, " if frame_of(v["coroutine_"]) else "not queued, ")
+    "tryst::schedule_operation": lambda v: ("queued, " if read_word(address(v["coroutine_"])) else "not queued, ")
     + executor_text(v["executor_"]),
     "tryst::inplace_stop_source": source_text,
     "tryst::inplace_stop_token": lambda v: or_none(v["source_"], source_text, "no stop possible"),

@@ -18,6 +18,21 @@ ATOMIC_MEMBERS = ("_M_i", "_M_b", "_M_base", "_M_p", "__a_", "__a_value")
 
 WORD = 8
 
+_forget: list[Callable[[], None]] = []
+
+
+def remembered(function: Callable) -> Callable:
+    """A function that is called once for each of its arguments, until `forget`."""
+    caching = functools.cache(function)
+    _forget.append(caching.cache_clear)
+    return caching
+
+
+def forget() -> None:
+    """Call before each command: the program may have changed its memory, or loaded files."""
+    for each in _forget:
+        each()
+
 
 def attempt(get: Callable, otherwise):  # type: ignore[no-untyped-def]
     """What `get` returns, or `otherwise` if memory or symbols are missing."""
@@ -25,6 +40,9 @@ def attempt(get: Callable, otherwise):  # type: ignore[no-untyped-def]
         return get()
     except Unreadable:
         return otherwise
+
+
+# ---- Types.
 
 
 def plain(type_: gdb.Type) -> gdb.Type:
@@ -39,12 +57,10 @@ def type_name(type_: gdb.Type) -> str:
 
 def type_or_none(name: str) -> gdb.Type | None:
     """The type of this name, if the program describes it."""
-    try:
-        return gdb.lookup_type(name).strip_typedefs()
-    except gdb.error:
-        return None
+    return attempt(lambda: gdb.lookup_type(name).strip_typedefs(), None)
 
 
+@remembered
 def required_type(name: str) -> gdb.Type:
     """@throws gdb.error if the program has no debug information about it."""
     found = type_or_none(name)
@@ -66,21 +82,19 @@ def offset(type_: gdb.Type, name: str) -> int:
 
 
 def is_reference(type_: gdb.Type) -> bool:
-    return type_.strip_typedefs().code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
+    return plain(type_).code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
 
 
 def is_class(type_: gdb.Type) -> bool:
     return plain(type_).code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION)
 
 
+# ---- Objects.
+
+
 def member(value: gdb.Value, name: str) -> gdb.Value | None:
     """A member of the class or of a base class, or None if it has none of that name."""
-    try:
-        return value[name]
-    except gdb.MemoryError:
-        raise
-    except gdb.error:
-        return None
+    return attempt(lambda: value[name], None)
 
 
 def atomic(value: gdb.Value) -> gdb.Value:
@@ -96,11 +110,7 @@ def number(value: gdb.Value) -> int:
 
 
 def address(value: gdb.Value) -> int:
-    """The address of an object, or what a pointer holds. @throws gdb.error."""
-    if plain(value.type).code == gdb.TYPE_CODE_PTR:
-        return int(value)
-    if is_reference(value.type):
-        return int(value.referenced_value().address)
+    """The address of an object. @throws gdb.error."""
     if value.address is None:
         raise gdb.error("the value is not in memory: it is optimised out, or in a register")
     return int(value.address)
@@ -108,11 +118,9 @@ def address(value: gdb.Value) -> int:
 
 def owned(pointer: gdb.Value) -> gdb.Value:
     """The plain pointer of a std::unique_ptr or std::shared_ptr. @throws gdb.error."""
-    item = plain(pointer.type).template_argument(0)
-    if item.strip_typedefs().code == gdb.TYPE_CODE_ARRAY:
-        item = item.strip_typedefs().target()
+    item = plain(plain(pointer.type).template_argument(0))
     # Each standard library keeps it first, if the deleter is empty.
-    return at(address(pointer), item.pointer())
+    return at(address(pointer), (item.target() if item.code == gdb.TYPE_CODE_ARRAY else item).pointer())
 
 
 def at(where: int, type_: gdb.Type) -> gdb.Value:
@@ -124,35 +132,33 @@ def at(where: int, type_: gdb.Type) -> gdb.Value:
 
 def unwrapped(value: gdb.Value) -> gdb.Value:
     """The object behind references, pointers and smart pointers. @throws gdb.error for null."""
-    for _ in range(8):
+    while True:
         type_ = plain(value.type)
         if is_reference(type_):
             value = value.referenced_value()
             continue
-        if type_.code == gdb.TYPE_CODE_PTR and plain(type_.target()).code == gdb.TYPE_CODE_STRUCT:
-            where, item = int(value), plain(type_.target())
-        elif re.match(r"std::(__\w+::)?(unique_ptr|shared_ptr|reference_wrapper)<", type_name(type_)):
-            where, item = int(owned(value)), plain(type_.template_argument(0))
-        else:
+        if re.match(r"std::(__\w+::)?(unique_ptr|shared_ptr|reference_wrapper)<", type_name(type_)):
+            value = owned(value)
+            type_ = value.type
+        if type_.code != gdb.TYPE_CODE_PTR or plain(type_.target()).code != gdb.TYPE_CODE_STRUCT:
             return value
-        if where == 0:
+        if int(value) == 0:
             raise gdb.error("the pointer is null")
-        value = at(where, item)
-    return value
+        value = at(int(value), plain(type_.target()))
 
 
-def nested(value: gdb.Value, depth: int) -> Iterator[gdb.Value]:
-    """An object, its base classes and its members."""
-    yield value
+def nested(value: gdb.Value, name: str, depth: int) -> Iterator[tuple[gdb.Value, str]]:
+    """An object, its base classes and its members, with their names."""
+    yield value, name
     type_ = plain(value.type)
-    if depth == 0 or not is_class(type_):
-        return
-    for each in type_.fields():
+    for each in type_.fields() if depth != 0 and is_class(type_) else ():
         if hasattr(each, "bitpos") and each.bitsize == 0:
-            try:
-                yield from nested(value.cast(type_)[each], depth - 1)
-            except (gdb.error, TypeError):
-                pass
+            with contextlib.suppress(*Unreadable):
+                inner = name if each.is_base_class or not each.name else f"{name}.{each.name}"
+                yield from nested(value.cast(type_)[each], inner, depth - 1)
+
+
+# ---- Memory.
 
 
 def read(where: int, size: int) -> bytes:
@@ -178,14 +184,41 @@ def word_or_zero(where: int) -> int:
 
 def text_at(where: int) -> str:
     """The C string there, or "" if there is no text."""
-    content = b""
-    while b"\0" not in content and len(content) < 4096:
-        piece = read(where + len(content), 64 - (where + len(content)) % 64)  # never beyond a page that is missing
-        if not piece:
-            return ""
-        content += piece
-    text = content.partition(b"\0")[0].decode(errors="replace")
+    characters = gdb.Value(where).cast(gdb.lookup_type("char").pointer())
+    text = attempt(lambda: characters.string("utf-8", "replace"), "")
     return text if text.isprintable() else ""
+
+
+class Cycle(Exception):
+    """A list leads back to one of its nodes."""
+
+
+def chain(first: int, following: Callable[[int], int]) -> Iterator[int]:
+    """The nodes of a list from `first` until 0. @throws Cycle."""
+    seen: set[int] = set()
+    while first != 0:
+        if first in seen:
+            raise Cycle
+        seen.add(first)
+        yield first
+        first = following(first)
+
+
+def linked(first: int, type_: gdb.Type, link: str, most: int | None = None) -> tuple[list[int], bool]:
+    """The addresses of the nodes of a linked list, and whether these are all. @throws gdb.error."""
+    nodes: list[int] = []
+    at_link = offset(type_, link)
+    with contextlib.suppress(Cycle):
+        for node in chain(first, lambda node: read_word(node + at_link)):
+            if len(nodes) == most:
+                break
+            nodes.append(node)
+        else:
+            return nodes, True
+    return nodes, False
+
+
+# ---- The state of gdb.
 
 
 @contextlib.contextmanager
@@ -206,17 +239,14 @@ def same_selection() -> Iterator[None]:
 def known_settings() -> Iterator[None]:
     """Sets what the readers expect, whatever the user and the selected frame have chosen. (g++ may say of a part of a
     coroutine that it is inlined in main, and gdb would stop there.)"""
-    before = {name: gdb.parameter(name) for name in ("language", "backtrace past-main")}
-    try:
-        gdb.execute("set language c++", to_string=True)
-        gdb.execute("set backtrace past-main on")
+    with gdb.with_parameter("language", "c++"), gdb.with_parameter("backtrace past-main", True):
         yield
-    finally:
-        for name, value in before.items():
-            gdb.execute(f"set {name} {('off', 'on')[value] if isinstance(value, bool) else value}", to_string=True)
 
 
-@functools.cache
+# ---- Symbols.
+
+
+@remembered
 def symbol_around(where: int) -> tuple[str, int]:
     """The demangled name of the function or object at an address, or "", and the position in it."""
     found = attempt(lambda: gdb.execute(f"info symbol {where:#x}", to_string=True).strip(), "") if where > 4096 else ""
@@ -225,11 +255,6 @@ def symbol_around(where: int) -> tuple[str, int]:
     found = re.sub(r" in section \S+( of .*)?$", "", found)
     name, plus, at_byte = found.rpartition(" + ")
     return (name, int(at_byte)) if plus and at_byte.isdigit() else (found, 0)
-
-
-def forget() -> None:
-    """Forgets the names of addresses. Call before each command: the program may have loaded files."""
-    symbol_around.cache_clear()
 
 
 def symbol(where: int) -> str:
@@ -261,6 +286,14 @@ def function_name(name: str) -> str:
     return name[:begin] if name.endswith(">") and begin > 0 and _closing(name, begin) == len(name) else name
 
 
+def first_argument(name: str) -> str:
+    """The first argument of the first template in a type's name: that of "a<b<c>, d>" is "b<c>"."""
+    begin = end = name.find("<") + 1
+    while 0 < end < len(name) and name[end] not in ",>":
+        end = _closing(name, end) if name[end] in "<(" else end + 1
+    return name[begin:end].strip()
+
+
 def _closing(text: str, begin: int) -> int:
     """The position after the bracket that closes the one at `begin`."""
     depth = 0
@@ -269,17 +302,3 @@ def _closing(text: str, begin: int) -> int:
         if depth == 0:
             return i + 1
     return len(text)
-
-
-def template_arguments(name: str) -> list[str]:
-    """The arguments of the first template in a type's name: "a<b<c>, d>" has "b<c>" and "d"."""
-    begin = name.find("<")
-    found, start, i = [], begin + 1, begin + 1
-    while 0 < i < len(name):
-        if name[i] in ",>":
-            found.append(name[start:i].strip())
-            start = i + 1
-            if name[i] == ">":
-                break
-        i = _closing(name, i) if name[i] in "<(" else i + 1
-    return found

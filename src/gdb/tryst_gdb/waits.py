@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""For what a coroutine waits, and which tasks a loop or a scope has.
+"""Waiters, for what coroutines wait, and which tasks a loop or a scope has.
 
 All of it can be read without debug information, but for the queues of loops and scopes: each constant names the header
 with the layout."""
@@ -7,63 +7,159 @@ with the layout."""
 from __future__ import annotations
 
 import re
+import struct
+import time
 from dataclasses import dataclass, field
 
 import gdb
 
-from . import values
 from .coroutines import PROMISE_AT, Coroutine, Location, is_continuation, location_at
-from .executors import Executor, Loop, linked, nodes_at
-from .values import WORD, at, attempt, offset, read, required_type, symbol, type_name, type_or_none, word_or_zero
-from .waiters import (AWAITER_IN_GROUP, COROUTINE, OWNER, TIMED, STAGES, Waiter, deadline_behind, describe_deadline,
-                      waiter_at)
+from .exchangers import Found
+from .executors import Executor, Loop
+from .values import (WORD, at, attempt, linked, offset, read, read_word, remembered, required_type, same_selection, symbol,
+                     type_name, type_or_none, word_or_zero)
 
 MOST_TASKS = 10_000
 MOST_FRAMES = 100
+MOST_ITEM_BYTES = 4096
 AWAITED = b"\1"  # continuation.hpp: handshake::state
 EXECUTOR_IN_TASK = PROMISE_AT + 2 * WORD  # task.hpp: task_promise_base; its awaiter is the first word
 SPAWNED_AT = PROMISE_AT + 5 * WORD  # root.hpp: spawned_task; the owner is behind it
 OWNERS = ("tryst::task_scope", "tryst::detail::serial_queue")
 SPAWNED = tuple(f"tryst::detail::root<{owner}" for owner in OWNERS)
+KINDS = ("stoppable", "unstoppable", "selecting", "standing")
+STAGES = {  # waiter.hpp: stage, and what it says about an operation
+    "created": "not awaited yet",
+    "registered": "about to wait",
+    "offered": "waiting",
+    "offered_cancelled": "waiting, and being cancelled",
+    "resuming": "complete, queued to resume",
+    "finished": "finished",
+    "stoppable": "waiting until a stop",
+    "timed_by_executor": "waiting until a deadline",
+    "timed_by_thread": "waiting until a deadline",
+}
+STAGE_NAMES = tuple(STAGES)
+# waiter.hpp: its function, its link in a queue, its executor, state, result, kind, stage, owner and location
+WAITER = struct.Struct("<8xQQQQBBBB4xQQ")
+PENDING = 7  # waiter.hpp: outcome
+UNDECIDED = range(8, 13)  # commitment.hpp: its second word, from `parked` to `expired`
+OWNER = WAITER.size - 2 * WORD
+COROUTINE = 3 * WORD  # continuation.hpp: behind the node; its executor is behind the location
+AWAITER_IN_GROUP = WORD  # join.hpp: the continuation of a join_counter
+
+
+# ---- Waiters.
 
 
 @dataclass
-class Wait:
-    """What a suspended coroutine waits for: other coroutines, or something else."""
+class Waiter:
+    """A waiter: its party, and what can end its wait."""
 
-    text: str = "suspended"
-    location: Location | None = None
-    children: list[Coroutine] = field(default_factory=list)
-    waiters: list[Waiter] = field(default_factory=list)
+    address: int
+    run: int
+    executor: Executor
+    parked: bool
+    done: bool
+    queued: bool
+    kind: str
+    stage: str
+    owner: int
+    location: Location | None
 
+    def coroutine(self) -> Coroutine | None:
+        """The coroutine that waits."""
+        return client_of_selection(self.owner) if self.kind == "selecting" else coroutine_of(self.owner)
 
-_waits: dict[tuple[int, int], Wait] = {}
-
-
-def forget() -> None:
-    """Forgets waits, and names. Call before each command."""
-    values.forget()
-    _waits.clear()
-
-
-def wait_of(of: Coroutine) -> Wait:
-    """What a coroutine waits for: whatever in its frame refers to the frame."""
-    key = (of.address, of.resume)
-    if key not in _waits:
-        _waits[key] = _find_wait(of)
-    return _waits[key]
-
-
-def location_of(of: Coroutine) -> Location | None:
-    """Where a coroutine is suspended, or one of the library's own is awaited, if something has recorded that."""
-    user = next((each for each in ancestors(of) if not each.is_internal), None)
-    return attempt(lambda: wait_of(user).location, None) if user is not None else None
+    @property
+    def is_pending(self) -> bool:
+        """Whether its party waits. An optimised program may not store that a wait is over, but partners do."""
+        if self.kind == "selecting":
+            return self.stage == "offered" and word_or_zero(self.owner + WORD) in UNDECIDED
+        return self.stage not in ("created", "finished") and (self.queued or not self.done)
 
 
-def where(of: Coroutine) -> str:
-    """`name() at file:line`, or `name()`."""
-    location = location_of(of)
-    return f"{of.name} at {location}" if location is not None else of.name
+def waiter_at(address: int) -> Waiter:
+    """@throws gdb.MemoryError if there is no waiter, because it has gone or memory is corrupt."""
+    content = read(address, WAITER.size)
+    if not content:
+        raise gdb.MemoryError(f"the waiter at {address:#x} is not readable")
+    run, link, context, vtable, state, result, kind, stage, owner, _ = WAITER.unpack(content)
+    if kind >= len(KINDS) or stage >= len(STAGES):
+        raise gdb.MemoryError(f"no waiter is readable at {address:#x}")
+    done = bool(state & 4) or result != PENDING
+    return Waiter(address, run, Executor(context, vtable), bool(state & 8), done, link != 0, KINDS[kind], STAGE_NAMES[stage],
+                  owner, location_at(address + OWNER + WORD))
+
+
+def alike(found: list[Found]) -> list[tuple[int, Found, int]]:
+    """The waiters in groups that look the same: the number of the first one, this one, and how many there are."""
+    groups: dict[object, list[int]] = {}
+    for i, each in enumerate(found):
+        content = read(each.address, WAITER.size)
+        run, _, *fields, owner, location = WAITER.unpack(content) if content else (each.address, 0, 0, 0)
+        key = (each.colour, each.slot, each.address - owner, read(owner, WORD), location, run, *fields)
+        groups.setdefault(key, []).append(i)
+    return [(numbers[0], found[numbers[0]], len(numbers)) for numbers in groups.values()]
+
+
+def coroutine_of(client: int) -> Coroutine | None:
+    """The coroutine whose frame is there, or that of the when_any whose child is there."""
+    awaiter = word_or_zero(client) + AWAITER_IN_GROUP
+    return Coroutine.at(client) or (Coroutine.at(word_or_zero(awaiter + COROUTINE)) if is_continuation(awaiter) else None)
+
+
+def client_of_selection(commitment: int) -> Coroutine | None:
+    """The coroutine that waits for a selection: it is in the coroutine's frame, and refers to it."""
+    for where in range(commitment, commitment + 16 * MOST_ITEM_BYTES, WORD):
+        content = read(where, WORD)
+        frame = int.from_bytes(content, "little")
+        if not content:
+            return None
+        if frame and frame < commitment < frame + 16 * MOST_ITEM_BYTES and (found := coroutine_of(frame)) is not None:
+            return found
+    return None
+
+
+def deadline_behind(address: int, size: int) -> int | None:
+    """The deadline, in nanoseconds, of the first timer there whose function ends a wait."""
+    for where in range(address, address + size, WORD):
+        if "::pass_deadline" in symbol(word_or_zero(where)):
+            return read_word(where - WORD)  # executor.hpp: timer_node
+    return None
+
+
+def describe_deadline(deadline: int | None) -> str:
+    if deadline is None:
+        return "with a deadline"
+    connection = gdb.selected_inferior().connection
+    if connection is None or connection.type != "native":  # a core dump or another machine
+        return f"deadline at {deadline / 1e9:.3f} s of the steady clock"
+    left = (deadline - time.clock_gettime_ns(time.CLOCK_MONOTONIC)) / 1e9
+    return f"deadline in {left:.1f} s" if left >= 0 else f"deadline {-left:.1f} s ago"
+
+
+def limits_of(of: Waiter) -> str:
+    """What can end the wait besides a partner and a close."""
+    if of.kind == "unstoppable":
+        return "no stop, no deadline"
+    if of.stage.startswith("timed"):
+        return describe_deadline(deadline_behind(of.address, MOST_ITEM_BYTES))
+    if of.kind == "selecting":
+        return ""
+    return "stoppable" if of.parked or of.stage != "offered" else "no stop, no deadline yet"
+
+
+def thread_of(of: Waiter) -> gdb.InferiorThread | None:
+    """The thread on whose stack a waiter is."""
+    tops = []
+    with same_selection():
+        for thread in gdb.selected_inferior().threads():
+            thread.switch()
+            top = int(gdb.newest_frame().read_register("sp")) % (1 << 64)
+            if top <= of.address < top + (8 << 20):
+                tops.append((top, thread))
+    return max(tops, key=lambda each: each[0])[1] if tops else None
 
 
 # ---- The coroutine that awaits another.
@@ -81,22 +177,17 @@ def group_of(of: Coroutine) -> int:
     return word_or_zero(of.address + PROMISE_AT) if is_child else 0
 
 
-def parent_of(of: Coroutine) -> Coroutine | None:
-    """The coroutine that awaits another."""
-    group = group_of(of)
-    awaiter = group + AWAITER_IN_GROUP if group else awaiter_of_task(of)
-    return Coroutine.at(word_or_zero(awaiter + COROUTINE)) if awaiter else None
-
-
 def ancestors(of: Coroutine) -> list[Coroutine]:
     """A coroutine and those that wait for it, innermost first."""
-    chain = [of]
-    while len(chain) < MOST_FRAMES:
-        parent = attempt(lambda: parent_of(chain[-1]), None)
-        if parent is None or parent in chain:
+    found = [of]
+    while len(found) < MOST_FRAMES:
+        group = group_of(found[-1])
+        awaiter = group + AWAITER_IN_GROUP if group else awaiter_of_task(found[-1])
+        parent = Coroutine.at(word_or_zero(awaiter + COROUTINE)) if awaiter else None
+        if parent is None or parent in found:
             break
-        chain.append(parent)
-    return chain
+        found.append(parent)
+    return found
 
 
 def executor_of(of: Coroutine) -> Executor | None:
@@ -119,7 +210,31 @@ def spawned_at(of: Coroutine) -> Location | None:
 # ---- What a coroutine waits for.
 
 
-def _find_wait(of: Coroutine) -> Wait:
+@dataclass
+class Wait:
+    """What a suspended coroutine waits for: other coroutines, or something else."""
+
+    text: str = "suspended"
+    location: Location | None = None
+    children: list[Coroutine] = field(default_factory=list)
+    waiters: list[Waiter] = field(default_factory=list)
+
+
+def location_of(of: Coroutine) -> Location | None:
+    """Where a coroutine is suspended, or one of the library's own is awaited, if something has recorded that."""
+    user = next((each for each in ancestors(of) if not each.is_internal), None)
+    return wait_of(user).location if user is not None else None
+
+
+def where(of: Coroutine) -> str:
+    """`name() at file:line`, or `name()`."""
+    location = location_of(of)
+    return f"{of.name} at {location}" if location is not None else of.name
+
+
+@remembered
+def wait_of(of: Coroutine) -> Wait:
+    """What a coroutine waits for: whatever in its frame refers to the frame."""
     found = Wait()
     parts = [part for part in of.parts() if part]
     words = [each for part in parts for each in part]
@@ -176,7 +291,7 @@ def _wait_at(of: Coroutine, at_: int, words: list[tuple[int, int]], found: Wait)
 def _kernel_text(of: Coroutine, at_: int) -> str:
     """What an operation of io_uring does."""
     type_ = type_or_none("tryst::uring::detail::operation_base")
-    for each in of.layout() if type_ is not None else ():
+    for each in of.layout if type_ is not None else ():
         inside = at_ - of.address - each.bitpos // 8
         if 0 <= inside < each.type.sizeof and "tryst::uring::" in type_name(each.type):
             request = at(at_ - offset(type_, "coroutine_"), type_)["request_"]
@@ -201,7 +316,7 @@ def _continued(continuation: int, words: list[tuple[int, int]], found: Wait) -> 
         fire = symbol(word_or_zero(continuation - back))
         if "::pass_deadline" in fire and "sleep_awaiter" in fire:
             stage = read(continuation + COROUTINE + 5 * WORD, 1)  # sleep.hpp: behind the continuation
-            if stage and stage[0] < len(STAGES) and STAGES[stage[0]] in TIMED:
+            if stage and stage[0] < len(STAGES) and STAGE_NAMES[stage[0]].startswith("timed"):
                 found.text = "sleeping, " + describe_deadline(deadline_behind(continuation - back, WORD))
                 return True
             return False
@@ -214,55 +329,36 @@ def _continued(continuation: int, words: list[tuple[int, int]], found: Wait) -> 
 
 def group_children(group: int, words: list[tuple[int, int]]) -> list[Coroutine]:
     """The children of a group: their handles are in the frame, or in a vector there."""
-    found: dict[int, Coroutine] = {}
-
-    def add(address: int) -> bool:
-        child = Coroutine.at(address)
-        if child is None or group_of(child) != group:
-            return False
-        found.setdefault(address, child)
-        return True
-
+    handles: list[int] = []
     for (_, word), (_, following) in zip(words, words[1:] + [(0, 0)]):
-        if not add(word) and word < following <= word + (MOST_TASKS * WORD):
-            if word % WORD == 0 and Coroutine.at(word_or_zero(word)) is not None:
-                for each in range(word, following, WORD):
-                    add(word_or_zero(each))
-    return list(found.values())
+        handles.append(word)
+        if word < following <= word + MOST_TASKS * WORD and word % WORD == 0 and Coroutine.at(word_or_zero(word)) is not None:
+            handles.extend(word_or_zero(each) for each in range(word, following, WORD))
+    found = dict.fromkeys(Coroutine.at(each) for each in handles)
+    return [each for each in found if each is not None and group_of(each) == group]
 
 
 # ---- The tasks of a loop or a scope.
 
 
-def tasks_of(of: Loop) -> tuple[list[Coroutine], int]:
-    """The tasks of a loop in the order of their start, then those that have not started, and the
+def tasks_of(of: Loop, most: int | None = None) -> tuple[list[Coroutine], int]:
+    """The tasks of a loop, or the last ones, in the order of their start, then those that have not started, and the
     number of nodes that are ready."""
-    type_ = required_type("tryst::detail::serial_queue")
-    found = _owned_tasks(of.address + offset(type_, "tasks_"))
-    ready = _nodes(word_or_zero(of.address + offset(type_, "head_"))) + _nodes(of.inbox)[::-1]
-    for node in ready:
-        if symbol(word_or_zero(node + WORD)).startswith("tryst::detail::serial_queue::start"):
-            task = Coroutine.at(node - PROMISE_AT)
-            if task is not None:
-                found.append(task)
-    return found, len(ready)
+    type_, node = required_type("tryst::detail::serial_queue"), required_type("tryst::executor_node")
+    found = owned_tasks(of.address + offset(type_, "tasks_"), most)
+    first = word_or_zero(of.address + offset(type_, "head_"))
+    queued, posted = (attempt(lambda: linked(each, node, "next", most)[0], []) for each in (first, of.inbox))
+    for each in (ready := queued + posted[::-1]):
+        if symbol(word_or_zero(each + WORD)).startswith("tryst::detail::serial_queue::start"):
+            found.append(Coroutine.at(each - PROMISE_AT))
+    return [each for each in found if each is not None], len(ready)
 
 
-def _nodes(first: int) -> list[int]:
-    return attempt(lambda: nodes_at(first)[0], [])  # the program may be in the middle of a step
-
-
-def scope_tasks(scope: int) -> list[Coroutine]:
-    """The tasks of a task_scope."""
-    return _owned_tasks(scope + offset(required_type("tryst::task_scope"), "tasks_"))
-
-
-def _owned_tasks(tasks: int) -> list[Coroutine]:
-    """The coroutines of a list of spawned tasks, in the order of their spawning."""
-    promises, _ = attempt(lambda: linked(word_or_zero(tasks), required_type("tryst::detail::spawned_task"), "following",
-                                         MOST_TASKS), ([], True))
-    found = [Coroutine.at(promise - PROMISE_AT) for promise in reversed(promises)]
-    return [each for each in found if each is not None]
+def owned_tasks(tasks: int, most: int | None) -> list[Coroutine | None]:
+    """The coroutines of a list of spawned tasks, or the last ones, in the order of their spawning."""
+    type_ = required_type("tryst::detail::spawned_task")
+    promises = attempt(lambda: linked(word_or_zero(tasks), type_, "following", most)[0], [])
+    return [Coroutine.at(promise - PROMISE_AT) for promise in reversed(promises)]
 
 
 def unstarted_task(frame: int) -> Coroutine | None:
