@@ -12,12 +12,9 @@ from .coroutines import Coroutine
 from .exchangers import exchangers_in, nested
 from .executors import Executor, loop_of
 from .program import Program
-from .values import Unreadable, at, attempt, forget, known_settings, number, required_type, type_name, type_or_none, unwrapped
+from .values import (Unreadable, at, attempt, count, forget, known_settings, number, required_type, type_name, type_or_none,
+                     unwrapped)
 from .waits import Waiter, alike, limits_of, waiter_at
-
-
-def counted(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 # ---- tryst waiters.
@@ -88,7 +85,7 @@ def show_waiters(expression: str) -> None:
     for each in (program.exchangers.get(one.protocol, one) for one in found):
         contents = each.contents
         state = ("closed, " if contents.closed else "") + (f"{contents.buffer}, " if contents.buffer else "")
-        noun = counted(len(contents.waiters), "waiter") if contents.waiters or contents.rest else "no waiters"
+        noun = count(len(contents.waiters), "waiter") if contents.waiters or contents.rest else "no waiters"
         each.variable = ""
         print(f"{each}: {state}{noun}" + (f", then {contents.rest}" if contents.rest else ""))
         for n, place, size in alike(contents.waiters):
@@ -144,8 +141,7 @@ def print_stack(stack: list[Coroutine], end: str, program: Program) -> None:
                 text = of.name
         if text:
             lines.append(text if lines else f"{text}, {waiting}")
-    for n, line in enumerate([*lines, end]):
-        print(f"  #{n}  {line}")
+    frames.print_numbered([*lines, end])
 
 
 def end_of(root: Coroutine) -> str:
@@ -189,7 +185,7 @@ def show_stacks(expression: str) -> None:
     for loop in loops if only is None else [program.loops.get(only.address, only)]:
         tasks, ready = attempt(lambda: waits.tasks_of(loop), ([], 0))
         tasks = list(dict.fromkeys([*tasks, *by_loop.get(loop.address, [])]))
-        print(f"{loop}: {counted(len(tasks), 'task')}" + (f", {ready} ready to run" if ready else ""))
+        print(f"{loop}: {count(len(tasks), 'task')}" + (f", {ready} ready to run" if ready else ""))
         print_all(tasks)
     if only is not None:
         return

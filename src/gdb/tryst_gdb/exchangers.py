@@ -16,7 +16,7 @@ from functools import cached_property
 
 import gdb
 
-from .values import (WORD, Cycle, Unreadable, address, at, attempt, chain, is_class, member, number, offset, owned, plain, read,
+from .values import (WORD, Cycle, Unreadable, address, at, attempt, chain, count, is_class, member, number, offset, owned, plain, read,
                      read_word, text_at, type_name, unwrapped)
 
 MOST_WAITERS = 1000  # in a printer
@@ -232,7 +232,7 @@ def _buffer_text(buffer: gdb.Value) -> str:
     items, weight, limit = int(buffer["items_"]["size_"]), int(buffer["inside_"]), int(buffer["limit_"])
     of_weight = "" if weight == items else f" of weight {weight}"
     highest = (1 << 8 * buffer["limit_"].type.sizeof) - 1
-    return f"{items} item{'' if items == 1 else 's'}{of_weight}, " + ("unlimited" if limit == highest else f"limit {limit}")
+    return f"{count(items, 'item')}{of_weight}, " + ("unlimited" if limit == highest else f"limit {limit}")
 
 
 def _in_buffer(buffer: gdb.Value) -> Iterator[Found]:

@@ -62,9 +62,13 @@ def show_stacks() -> None:
         if wait.children:
             continue
         waiting = f"waiting for a partner, {wait.waiters[0].executor}" if wait.waiters else wait.text
-        stack = [each, *(outer for outer in waits.ancestors(each)[1:])]
-        for number, outer in enumerate([each, *(outer for outer in stack[1:] if not outer.is_internal)]):
-            print(f"  #{number}  {waits.where(outer)}" + (f", {waiting}" if number == 0 else ""))
-        spawned = waits.spawned_at(stack[-1])
-        if spawned is not None:
-            print(f"  #{number + 1}  spawned at {spawned}")
+        outer = waits.ancestors(each)[1:]
+        spawned = waits.spawned_at([each, *outer][-1])
+        print_numbered([f"{waits.where(each)}, {waiting}", *(waits.where(one) for one in outer if not one.is_internal),
+                        *([] if spawned is None else [f"spawned at {spawned}"])])
+
+
+def print_numbered(lines: list[str]) -> None:
+    """Prints the lines of a stack, like `bt`."""
+    for number, line in enumerate(lines):
+        print(f"  #{number}  {line}")

@@ -19,7 +19,7 @@ from . import waits
 from .coroutines import PROMISE_AT, Coroutine
 from .exchangers import Contents, contents_of, exchanger_of
 from .executors import ASIO_NAMESPACE, Executor, executor_kind, first_in_inbox
-from .values import (WORD, address, at, atomic, forget, is_class, is_reference, known_settings, linked, member, number, owned, plain,
+from .values import (WORD, address, at, atomic, count, forget, is_class, is_reference, known_settings, linked, member, number, owned, plain,
                      read_word, required_type)
 
 Child = tuple[str, Any]
@@ -65,10 +65,6 @@ class Printer:
 
 
 # ---- Words of several printers.
-
-
-def count(n: int, noun: str) -> str:
-    return f"{n} {noun}" + ("" if n == 1 or noun in ("red", "blue") else "s")
 
 
 def enumerator(value: gdb.Value) -> str:

@@ -42,6 +42,10 @@ def attempt(get: Callable, otherwise):  # type: ignore[no-untyped-def]
         return otherwise
 
 
+def count(n: int, noun: str) -> str:
+    return f"{n} {noun}" + ("" if n == 1 or noun in ("red", "blue") else "s")
+
+
 # ---- Types.
 
 
