@@ -12,8 +12,8 @@ from .coroutines import Coroutine
 from .exchangers import exchangers_in, nested
 from .executors import Executor, loop_of
 from .program import Program
-from .values import (Unreadable, at, attempt, count, forget, known_settings, number, required_type, type_name, type_or_none,
-                     unwrapped)
+from .values import (Unreadable, at, attempt, count, forget, known_settings, number, required_type, type_name,
+                     type_or_none, unwrapped)
 from .waits import Waiter, alike, limits_of, waiter_at
 
 
@@ -95,7 +95,8 @@ def show_waiters(expression: str) -> None:
             except gdb.MemoryError:
                 first, *more = [f"no waiter is readable at {place.address:#x}"]
             slot = f" [arena, slot {place.slot}]" if place.slot else ""
-            print("\n       ".join([f"  {n}  {side}{first}{slot}" + (f"; {size - 1} more like this" if size > 1 else ""), *more]))
+            others = f"; {size - 1} more like this" if size > 1 else ""
+            print("\n       ".join([f"  {n}  {side}{first}{slot}{others}", *more]))
 
 
 # ---- tryst stacks.

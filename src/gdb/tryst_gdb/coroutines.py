@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import gdb
 
-from .values import WORD, attempt, function_name, plain, read, remembered, symbol, text_at, without_arguments, word_or_zero
+from .values import (WORD, attempt, function_name, plain, read, remembered, symbol, text_at, without_arguments,
+                     word_or_zero)
 
 MOST_FRAME_BYTES = 1 << 16
 PROMISE_AT = 2 * WORD  # behind the two functions, in both compilers' frames

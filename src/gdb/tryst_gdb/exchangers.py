@@ -16,8 +16,8 @@ from functools import cached_property
 
 import gdb
 
-from .values import (WORD, Cycle, Unreadable, address, at, attempt, chain, count, is_class, member, number, offset, owned, plain, read,
-                     read_word, text_at, type_name, unwrapped)
+from .values import (WORD, Cycle, Unreadable, address, at, attempt, chain, count, is_class, member, number, offset,
+                     owned, plain, read, read_word, text_at, type_name, unwrapped)
 
 MOST_WAITERS = 1000  # in a printer
 MOST_GROUPS = 255

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import gdb
 
-from .values import (WORD, address, first_argument, member, number, offset, read_word, remembered, required_type, symbol,
-                     type_name, word_or_zero)
+from .values import (WORD, address, first_argument, member, number, offset, read_word, remembered, required_type,
+                     symbol, type_name, word_or_zero)
 
 # The bases of executors, whose first argument is the executor.
 EXECUTOR_BASES = ("tryst::detail::serial_executor_base<", "tryst::detail::event_loop<", "tryst::detail::turn_executor<")

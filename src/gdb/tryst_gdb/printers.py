@@ -19,8 +19,8 @@ from . import waits
 from .coroutines import PROMISE_AT, Coroutine
 from .exchangers import Contents, contents_of, exchanger_of
 from .executors import ASIO_NAMESPACE, Executor, executor_kind, first_in_inbox
-from .values import (WORD, address, at, atomic, count, forget, is_class, is_reference, known_settings, linked, member, number, owned, plain,
-                     read_word, required_type)
+from .values import (WORD, address, at, atomic, count, forget, is_class, is_reference, known_settings, linked, member,
+                     number, owned, plain, read_word, required_type)
 
 Child = tuple[str, Any]
 MOST_NODES = 1000

@@ -14,8 +14,8 @@ from . import waits
 from .coroutines import FRAME_NAMES, Coroutine, function_block, is_coroutine_name
 from .exchangers import Exchanger, exchanger_of, exchangers_in, nested
 from .executors import Executor, Loop, is_queue, loop_of
-from .values import (Unreadable, address, at, attempt, is_reference, offset, plain, read_word, required_type, same_selection,
-                     symbol, symbol_around, type_name, type_or_none, unwrapped, word_or_zero)
+from .values import (Unreadable, address, at, attempt, is_reference, offset, plain, read_word, required_type,
+                     same_selection, symbol, symbol_around, type_name, type_or_none, unwrapped, word_or_zero)
 from .waits import Waiter
 
 

@@ -16,8 +16,8 @@ import gdb
 from .coroutines import PROMISE_AT, Coroutine, Location, is_continuation, location_at
 from .exchangers import Found
 from .executors import Executor, Loop
-from .values import (WORD, at, attempt, linked, offset, read, read_word, remembered, required_type, same_selection, symbol,
-                     type_name, type_or_none, word_or_zero)
+from .values import (WORD, at, attempt, linked, offset, read, read_word, remembered, required_type, same_selection,
+                     symbol, type_name, type_or_none, word_or_zero)
 
 MOST_TASKS = 10_000
 MOST_FRAMES = 100
