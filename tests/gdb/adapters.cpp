@@ -55,7 +55,9 @@ tryst::task<> host(meeting& one, meeting& other) {
 }
 
 tryst::task<> porter(std::array<meeting, 2>& doors) {
-    const auto swap = [](meeting& at, tryst::inplace_stop_token stop) { return at.exchange(0, stop); };
+    const auto swap = [](meeting& at, tryst::inplace_stop_token stop) {
+        return at.exchange(0, stop);
+    };
     auto got = co_await tryst::when_any_from(doors, swap); // porter
     (void)got;
 }
@@ -86,7 +88,8 @@ tryst::uring::result<int> opened("open", 5);
 tryst::uring::result<int> not_opened("open", std::make_error_code(std::errc::permission_denied));
 tryst::uring::result<> ended("close");
 tryst::uring::limits no_limits;
-tryst::uring::limits some_limits(tryst::uring::limits::clock::time_point(std::chrono::milliseconds(1500)));
+tryst::uring::limits
+    some_limits(tryst::uring::limits::clock::time_point(std::chrono::milliseconds(1500)));
 asio::io_context redis;
 tryst::redis::connection begun(context);
 tryst::redis::connection unreachable(redis, {.hosts = {{.path = "/nowhere"}}});
