@@ -3,7 +3,8 @@
 #include <tryst/case_set.hpp>
 
 #include "support/bare_coroutine.hpp"
-#include "support/manual_clock.hpp"
+#include "support/logged_span.hpp"
+#include "support/started.hpp"
 #include "support/tracked.hpp"
 
 #include <tryst/channel.hpp>
@@ -24,10 +25,8 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
-#include <coroutine>
 #include <cstddef>
 #include <deque>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -45,29 +44,25 @@ using numbers = synchronous_channel<int>;
 using inbox = case_set<int, receive_case<numbers>>;
 using outbox = case_set<int, send_case<numbers>>;
 
-/// Awaits `next` on a loop whose clock stands still.
-template <class Set, class... Limit>
-auto begin(timed_loop& loop, Set& set, Limit... limit) {
-    auto got = std::make_shared<std::optional<typename Set::result_type>>();
-    loop->spawn([](auto to, Set& from, Limit... until) -> task<> {
-        to->emplace(co_await from.next(until...));
-    }(got, set, limit...));
-    loop->run_until_idle();
-    return got;
-}
-
+/// Of a channel with a buffer it has room for `limit` items.
 template <class Place>
-Place make_place() {
+Place make_place(std::size_t limit = 1) {
     if constexpr (requires { typename Place::remaining; }) {
-        return Place(1);
+        return Place(limit);
     } else {
         return Place();
     }
 }
 
+template <class Place>
+std::unique_ptr<Place> new_place(std::size_t limit = 1) {
+    return std::unique_ptr<Place>(new Place(make_place<Place>(limit)));
+}
+
 // ---- Servers.
 
 TEST(CaseSet, ServesManyChannels) {
+    constexpr int rounds = 1'000;
     run_loop loop;
     std::deque<numbers> channels(100);
     inbox set;
@@ -76,24 +71,21 @@ TEST(CaseSet, ServesManyChannels) {
     }
     EXPECT_EQ(set.size(), 100U);
     int sum = 0;
-    loop.run(when_all(
-        [](auto& of, int& total) -> task<> {
-            for (int i = 0; i != 1'000; ++i) {
-                auto got = co_await of.next();
-                if (!got) {
-                    co_return;
-                }
-                total += *got.get() - got.token();
-            }
-        }(set, sum),
-        [](auto& to) -> task<> {
-            for (int i = 0; i != 1'000; ++i) {
-                const auto which = static_cast<std::size_t>(i * 37 % 100);
-                const auto sent = co_await to[which].send(static_cast<int>(which) + 1);
-                EXPECT_TRUE(sent);
-            }
-        }(channels)));
-    EXPECT_EQ(sum, 1'000);
+    const auto serve = [&]() -> task<> {
+        for (int i = 0; i != rounds; ++i) {
+            auto got = co_await set.next();
+            sum += *got.get() - got.token();
+        }
+    };
+    const auto send = [&]() -> task<> {
+        for (int i = 0; i != rounds; ++i) {
+            const int which = i * 37 % 100;
+            const auto sent = co_await channels[static_cast<std::size_t>(which)].send(which + 1);
+            EXPECT_TRUE(sent);
+        }
+    };
+    loop.run(when_all(serve(), send()));
+    EXPECT_EQ(sum, rounds);
 }
 
 template <class Place>
@@ -106,68 +98,58 @@ using places =
 TYPED_TEST_SUITE(CaseSetAt, places);
 
 TYPED_TEST(CaseSetAt, TakesPartOnlyWhileItsOwnerWaits) {
-    timed_loop loop;
+    parties start;
     TypeParam at = make_place<TypeParam>();
     case_set<int, receive_case<TypeParam>> set;
     set.add(at.receive(), 7);
     EXPECT_EQ(set.try_next().error(), exchange_errc::no_partner); // now it is in the list
-    const bool has_buffer = requires { typename TypeParam::remaining; };
-    EXPECT_EQ(at.try_send(1).has_value(), has_buffer);
-    for (int i = 2; i != 6; ++i) {
-        const auto got = begin(loop, set);
-        if (i == 2 && has_buffer) {
-            ASSERT_TRUE(*got);
-            EXPECT_EQ(*(*got)->get(), 1);
-            continue;
+    const bool is_kept = at.try_send(1).has_value();
+    EXPECT_EQ(is_kept, (requires { typename TypeParam::remaining; })) << "in its buffer";
+    for (int i = is_kept ? 1 : 2; i != 6; ++i) {
+        const auto got = start([&] { return set.next(); });
+        EXPECT_EQ(got.waits(), i != 1);
+        if (got.waits()) {
+            EXPECT_TRUE(at.try_send(i));
+            start.run();
         }
-        EXPECT_FALSE(*got);
-        EXPECT_TRUE(at.try_send(i));
-        loop->run_until_idle();
-        ASSERT_TRUE(*got);
-        ASSERT_TRUE(**got);
-        EXPECT_EQ((*got)->token(), 7);
-        EXPECT_EQ(*(*got)->get(), i);
+        ASSERT_TRUE(got.ok());
+        EXPECT_EQ(got->token(), 7);
+        EXPECT_EQ(*got->get(), i);
     }
 }
 
 TYPED_TEST(CaseSetAt, MeetsWhoeverCameMeanwhile) {
-    timed_loop loop;
+    parties start;
     TypeParam at = make_place<TypeParam>();
     case_set<int, receive_case<TypeParam>> set;
     set.add(at.receive(), 7);
     EXPECT_FALSE(set.try_next());
-    int sent = 0;
+    const auto send = [&] { return at.send(4); };
+    const std::array senders{start(send), start(send), start(send)};
     for (int i = 0; i != 3; ++i) {
-        loop->spawn([](auto& to, int& count) -> task<> {
-            const auto done = co_await to.send(4);
-            count += done ? 1 : 0;
-        }(at, sent));
+        const auto got = start([&] { return set.next(); });
+        ASSERT_TRUE(got.ok());
+        EXPECT_EQ(*got->get(), 4);
     }
-    loop->run_until_idle();
-    for (int i = 0; i != 3; ++i) {
-        auto got = begin(loop, set);
-        ASSERT_TRUE(*got);
-        EXPECT_EQ(*(*got)->get(), 4);
+    start.run();
+    for (const auto& each : senders) {
+        EXPECT_TRUE(each.ok());
     }
-    loop->run_until_idle();
-    EXPECT_EQ(sent, 3);
     EXPECT_FALSE(set.try_next());
 }
 
 TYPED_TEST(CaseSetAt, SendsWhatItWasGiven) {
-    timed_loop loop;
+    parties start;
     TypeParam at = make_place<TypeParam>();
     case_set<int, send_case<TypeParam>> set;
     const auto it = set.add(at.send(1), 7);
     for (int i = 1; i != 5; ++i) {
-        const auto got = begin(loop, set);
-        const auto taken = at.try_receive();
-        loop->run_until_idle();
-        ASSERT_TRUE(taken);
-        EXPECT_EQ(*taken, i);
-        ASSERT_TRUE(*got);
-        EXPECT_TRUE((*got)->get());
-        EXPECT_EQ((*got)->handle(), it);
+        const auto got = start([&] { return set.next(); });
+        EXPECT_EQ(at.try_receive(), i);
+        start.run();
+        ASSERT_TRUE(got.ok());
+        EXPECT_TRUE(got->get());
+        EXPECT_EQ(got->handle(), it);
         EXPECT_EQ(set.try_next().error(), exchange_errc::no_partner); // it is idle
         set.rearm(it, i + 1);
     }
@@ -179,71 +161,55 @@ TYPED_TEST(CaseSetAt, SendsWhatItWasGiven) {
     EXPECT_FALSE(at.try_receive());
 }
 
-TYPED_TEST(CaseSetAt, IsToldOfACloseOnce) {
-    timed_loop loop;
-    for (const bool waits : {true, false}) {
-        TypeParam at = make_place<TypeParam>();
-        case_set<int, receive_case<TypeParam>> set;
-        set.add(at.receive(), 7);
-        EXPECT_FALSE(set.try_next());
-        auto got = std::make_shared<std::optional<typename decltype(set)::result_type>>();
-        if (waits) {
-            got = begin(loop, set);
+/// By a close, or because the place has ended.
+TYPED_TEST(CaseSetAt, IsToldOnceThatItIsClosed) {
+    enum class moment { added, listed, handed_back, waiting };
+    for (const bool ends : {false, true}) {
+        for (const auto when :
+             {moment::added, moment::listed, moment::handed_back, moment::waiting}) {
+            SCOPED_TRACE(testing::Message() << static_cast<int>(when) << (ends ? ", ends" : ""));
+            parties start;
+            auto at = new_place<TypeParam>(0);
+            case_set<int, receive_case<TypeParam>> set;
+            set.add(at->receive(), 7);
+            if (when != moment::added) {
+                EXPECT_FALSE(set.try_next());
+            }
+            if (when == moment::handed_back) {
+                EXPECT_FALSE(at->try_send(1));
+            }
+            const auto next = [&] { return set.next(); };
+            std::optional<decltype(start(next))> got;
+            if (when == moment::waiting) {
+                got = start(next);
+            }
+            ends ? at.reset() : at->close();
+            start.run();
+            if (!got) {
+                got = start(next);
+            }
+            ASSERT_TRUE(got->ok());
+            EXPECT_EQ(got->error(), exchange_errc::closed);
+            EXPECT_EQ((*got)->token(), 7);
+            EXPECT_TRUE(set.empty());
+            EXPECT_EQ(set.try_next().error(), exchange_errc::no_partner);
         }
-        at.close();
-        loop->run_until_idle();
-        if (!waits) {
-            got = begin(loop, set);
-        }
-        ASSERT_TRUE(*got);
-        ASSERT_TRUE(**got);
-        EXPECT_EQ((*got)->error(), exchange_errc::closed);
-        EXPECT_EQ((*got)->token(), 7);
-        EXPECT_TRUE(set.empty());
-        EXPECT_EQ(set.try_next().error(), exchange_errc::no_partner);
     }
 }
 
-TYPED_TEST(CaseSetAt, OutlivesIt) {
-    timed_loop loop;
-    for (int when = 0; when != 4; ++when) { // new, listed, handed back, waiting
-        std::optional<TypeParam> at;
-        if constexpr (requires { typename TypeParam::remaining; }) {
-            at.emplace(0);
-        } else {
-            at.emplace();
-        }
-        case_set<int, receive_case<TypeParam>> set;
-        const auto it = set.add(at->receive(), 7);
-        if (when != 0) {
-            EXPECT_FALSE(set.try_next());
-        }
-        if (when == 2) {
-            EXPECT_FALSE(at->try_send(1));
-        }
-        auto got = std::make_shared<std::optional<typename decltype(set)::result_type>>();
-        if (when == 3) {
-            got = begin(loop, set);
-        }
-        at.reset();
-        loop->run_until_idle();
-        if (when == 1) {
-            const auto left = set.remove(it);
-            ASSERT_TRUE(left);
-            EXPECT_FALSE(*left);
-            continue;
-        }
-        if (when != 3) {
-            got = begin(loop, set);
-        }
-        ASSERT_TRUE(*got);
-        EXPECT_EQ((*got)->error(), exchange_errc::closed);
-        EXPECT_TRUE(set.empty());
-    }
+TYPED_TEST(CaseSetAt, IsRemovedAfterItsPlaceHasEnded) {
+    auto at = new_place<TypeParam>();
+    case_set<int, receive_case<TypeParam>> set;
+    const auto it = set.add(at->receive(), 7);
+    EXPECT_FALSE(set.try_next());
+    at.reset();
+    const auto left = set.remove(it);
+    ASSERT_TRUE(left);
+    EXPECT_FALSE(*left);
 }
 
 TYPED_TEST(CaseSetAt, IsMetBySelectionsAndOtherSets) {
-    timed_loop loop;
+    parties start;
     TypeParam at = make_place<TypeParam>();
     TypeParam other = make_place<TypeParam>();
     case_set<int, receive_case<TypeParam>> receiving;
@@ -253,52 +219,29 @@ TYPED_TEST(CaseSetAt, IsMetBySelectionsAndOtherSets) {
     EXPECT_FALSE(receiving.try_next());
     const auto it = sending.add(other.send(3), 0);
     for (int i = 0; i != 3; ++i) {
-        const auto got = begin(loop, receiving);
-        const auto sent = begin(loop, sending);
-        ASSERT_TRUE(*got);
-        EXPECT_EQ((*got)->token(), 2);
-        EXPECT_EQ(*(*got)->get(), 3);
-        ASSERT_TRUE(*sent);
-        EXPECT_TRUE((*sent)->get());
+        const auto got = start([&] { return receiving.next(); });
+        const auto sent = start([&] { return sending.next(); });
+        ASSERT_TRUE(got.ok());
+        EXPECT_EQ(got->token(), 2);
+        EXPECT_EQ(*got->get(), 3);
+        ASSERT_TRUE(sent.ok());
+        EXPECT_TRUE(sent->get());
         sending.rearm(it, 3);
     }
     sending.remove(it);
-    const auto got = begin(loop, receiving);
-    loop->spawn([](auto& a, auto& b) -> task<> {
-        const auto done = co_await select(a.send(4), b.send(4));
-        EXPECT_TRUE(done);
-    }(at, other));
-    loop->run_until_idle();
-    ASSERT_TRUE(*got);
-    EXPECT_EQ(*(*got)->get(), 4);
+    const auto got = start([&] { return receiving.next(); });
+    EXPECT_TRUE(start([&] { return select(at.send(4), other.send(4)); }).ok());
+    ASSERT_TRUE(got.ok());
+    EXPECT_EQ(*got->get(), 4);
 }
 
 // ---- Exchangers, and cases of several types.
 
-TEST(CaseSet, ExchangesBuffers) {
-    timed_loop loop;
-    exchanger<std::string> ex;
-    case_set<char, exchange_case<exchanger<std::string>>> set;
-    const auto it = set.add(ex.exchange("mine"), 'a');
-    for (int i = 0; i != 3; ++i) {
-        auto got = begin(loop, set);
-        loop->spawn([](auto& with) -> task<> {
-            const auto theirs = co_await with.exchange("theirs");
-            EXPECT_EQ(*theirs, "mine");
-        }(ex));
-        loop->run_until_idle();
-        ASSERT_TRUE(*got);
-        EXPECT_EQ(*(*got)->get(), "theirs");
-        set.rearm(it, "mine");
-    }
-}
-
 TEST(CaseSet, HasCasesOfSeveralTypes) {
-    timed_loop loop;
+    parties start;
     channel<std::string> requests(2);
     numbers ticks;
-    using ex_type = red_blue_exchanger<std::unique_ptr<int>, int>;
-    ex_type swaps;
+    red_blue_exchanger<std::unique_ptr<int>, int> swaps;
     case_set<const char*, receive_case<channel<std::string>>, receive_case<numbers>,
              send_case<numbers>, decltype(swaps.red(nullptr))>
         set;
@@ -307,43 +250,37 @@ TEST(CaseSet, HasCasesOfSeveralTypes) {
     const auto swap = set.add(swaps.red(std::make_unique<int>(5)), "swap");
     EXPECT_FALSE(set.try_next());
 
-    auto got = begin(loop, set);
+    const auto tick = start([&] { return set.next(); });
     EXPECT_TRUE(ticks.try_send(3));
-    loop->run_until_idle();
-    ASSERT_TRUE(*got);
-    EXPECT_STREQ((*got)->token(), "tick");
-    EXPECT_EQ((*got)->index(), 1U);
-    EXPECT_EQ(*(*got)->get<1>(), 3);
-    EXPECT_EQ((*got)->visit([](const auto& result) {
+    start.run();
+    ASSERT_TRUE(tick.ok());
+    EXPECT_STREQ(tick->token(), "tick");
+    EXPECT_EQ(tick->index(), 1U);
+    EXPECT_EQ(tick->get<1>(), 3);
+    EXPECT_TRUE(tick->visit([](const auto& result) {
         if constexpr (requires { *result == 3; }) {
-            return *result;
+            return *result == 3;
         }
-        return 0;
-    }),
-              3);
+        return false;
+    }));
 
     EXPECT_TRUE(requests.try_send("hello"));
-    got = begin(loop, set);
-    ASSERT_TRUE(*got);
-    EXPECT_EQ((*got)->index(), 0U);
-    EXPECT_EQ(*(*got)->get<0>(), "hello");
+    const auto request = start([&] { return set.next(); });
+    ASSERT_TRUE(request.ok());
+    EXPECT_EQ(request->index(), 0U);
+    EXPECT_EQ(request->get<0>(), "hello");
 
-    got = begin(loop, set);
-    const auto taken = swaps.try_blue(9);
-    loop->run_until_idle();
-    ASSERT_TRUE(taken);
-    EXPECT_EQ(**taken, 5);
-    ASSERT_TRUE(*got);
-    EXPECT_EQ((*got)->handle<3>(), swap);
-    EXPECT_EQ(*(*got)->get<3>(), 9);
+    const auto swapped = start([&] { return set.next(); });
+    EXPECT_EQ(**swaps.try_blue(9), 5);
+    start.run();
+    ASSERT_TRUE(swapped.ok());
+    EXPECT_EQ(swapped->handle<3>(), swap);
+    EXPECT_EQ(swapped->get<3>(), 9);
     set.rearm(swap, std::make_unique<int>(6));
-    const auto left = set.remove(swap);
-    ASSERT_TRUE(left);
-    EXPECT_EQ(*left->returned(), 6);
+    EXPECT_EQ(*set.remove(swap)->returned(), 6);
 }
 
 TEST(CaseSet, ServesReadyCasesInTurn) {
-    timed_loop loop;
     std::deque<channel<int>> channels;
     case_set<int, receive_case<channel<int>>> set;
     for (int i = 0; i != 4; ++i) {
@@ -355,60 +292,54 @@ TEST(CaseSet, ServesReadyCasesInTurn) {
     }
     std::array<int, 4> served{};
     for (int i = 0; i != 200; ++i) {
-        auto got = set.try_next();
-        ASSERT_TRUE(got);
-        ++served.at(static_cast<std::size_t>(got.token()));
+        ++served.at(static_cast<std::size_t>(set.try_next().token()));
     }
-    for (const int count : served) {
-        EXPECT_EQ(count, 50);
-    }
+    EXPECT_EQ(served, (std::array{50, 50, 50, 50}));
 }
 
 // ---- Limits and ends.
 
 TEST(CaseSet, EndsARoundAtItsLimits) {
-    timed_loop loop;
+    parties start;
     numbers ch;
     inbox set;
     set.add(ch.receive(), 1);
-    auto got = begin(loop, set, 5ms);
-    EXPECT_FALSE(*got);
-    loop.advance(5ms);
-    ASSERT_TRUE(*got);
-    EXPECT_EQ((*got)->error(), exchange_errc::timed_out);
-
     inplace_stop_source source;
-    got = begin(loop, set, 1h, source.get_token());
-    EXPECT_FALSE(*got);
+    const auto timed = start([&] { return set.next(5ms); });
+    EXPECT_TRUE(timed.waits());
+    start.loop.advance(5ms);
+    EXPECT_EQ(timed.error(), exchange_errc::timed_out);
+
+    const auto stopped = start([&] { return set.next(1h, source.get_token()); });
+    EXPECT_TRUE(stopped.waits());
     source.request_stop();
-    loop->run_until_idle();
-    ASSERT_TRUE(*got);
-    EXPECT_EQ((*got)->error(), exchange_errc::cancelled);
+    start.run();
+    EXPECT_EQ(stopped.error(), exchange_errc::cancelled);
     EXPECT_FALSE(ch.try_send(1));
 
-    got = begin(loop, set, source.get_token());
-    EXPECT_EQ((*got)->error(), exchange_errc::cancelled);
-    got = begin(loop, set, 0ms);
-    EXPECT_EQ((*got)->error(), exchange_errc::timed_out);
+    const auto late = start([&] { return set.next(source.get_token()); });
+    EXPECT_EQ(late.error(), exchange_errc::cancelled);
+    EXPECT_EQ(start([&] { return set.next(0ms); }).error(), exchange_errc::timed_out);
 
-    got = begin(loop, set, 5ms);
+    const auto met = start([&] { return set.next(5ms); });
     EXPECT_TRUE(ch.try_send(2));
-    loop->run_until_idle();
-    ASSERT_TRUE(*got);
-    EXPECT_EQ(*(*got)->get(), 2);
+    start.run();
+    ASSERT_TRUE(met.ok());
+    EXPECT_EQ(*met->get(), 2);
 }
 
 TEST(CaseSet, WithoutACaseThatCouldTakePlaceFailsAtOnce) {
-    timed_loop loop;
+    parties start;
     numbers ch;
     outbox set;
-    EXPECT_EQ((*begin(loop, set))->error(), exchange_errc::no_partner);
+    const auto next = [&] { return set.next(); };
+    EXPECT_EQ(start(next).error(), exchange_errc::no_partner);
     set.add(ch.send(1), 1);
-    const auto got = begin(loop, set);
+    const auto sent = start(next);
     EXPECT_TRUE(ch.try_receive());
-    loop->run_until_idle();
-    EXPECT_TRUE(*got);
-    EXPECT_EQ((*begin(loop, set))->error(), exchange_errc::no_partner); // it is idle
+    start.run();
+    EXPECT_TRUE(sent.ok());
+    EXPECT_EQ(start(next).error(), exchange_errc::no_partner); // it is idle
 }
 
 TEST(CaseSet, IsAwaitedByThreads) {
@@ -430,92 +361,43 @@ TEST(CaseSet, IsAwaitedByThreads) {
 }
 
 TEST(CaseSet, LosesNothingWhenARoundIsDestroyed) {
-    run_loop loop;
     census kept;
     synchronous_channel<tracked> ch;
     case_set<int, receive_case<synchronous_channel<tracked>>> set;
-    set.add(ch.receive(), 1);
-    const auto waiting = [&] {
-        return [](auto& from) -> task<> {
+    const auto in_a_round_that_is_destroyed = [&](auto act) {
+        run_loop loop;
+        loop.spawn([](auto& from) -> task<> {
             const auto got = co_await from.next();
-            ADD_FAILURE();
-        }(set);
+            ADD_FAILURE() << "resumed";
+        }(set));
+        loop.run_until_idle();
+        act();
     };
-    {
-        run_loop other;
-        other.spawn(waiting());
-        other.run_until_idle();
-    } // destroyed while it waits
-    EXPECT_FALSE(ch.try_send(tracked(kept, 1)));
-    {
-        run_loop other;
-        other.spawn(waiting());
-        other.run_until_idle();
-        EXPECT_TRUE(ch.try_send(tracked(kept, 2)));
-    } // destroyed after the case took place
-    bool served = false;
-    loop.run([](auto& from, bool& done) -> task<> {
-        auto got = co_await from.next();
-        EXPECT_EQ(got.get()->id(), 2);
-        done = true;
-    }(set, served));
-    EXPECT_TRUE(served);
-    EXPECT_EQ(kept.alive, 0);
-}
-
-TEST(CaseSet, GivesBackWhatARemovedCaseGot) {
-    numbers ch;
-    inbox set;
-    const auto it = set.add(ch.receive(), 1);
-    {
-        run_loop other;
-        other.spawn([](auto& from) -> task<> { static_cast<void>(co_await from.next()); }(set));
-        other.run_until_idle();
-        EXPECT_TRUE(ch.try_send(2));
+    for (const bool removes : {false, true}) {
+        const auto it = set.add(ch.receive(), 1);
+        in_a_round_that_is_destroyed([] {}); // while it waits
+        EXPECT_FALSE(ch.try_send(tracked(kept, 1)));
+        in_a_round_that_is_destroyed([&] { EXPECT_TRUE(ch.try_send(tracked(kept, 2))); });
+        if (removes) {
+            const auto left = set.remove(it);
+            ASSERT_TRUE(left);
+            EXPECT_EQ((*left)->id(), 2);
+            EXPECT_EQ(set.try_next().error(), exchange_errc::no_partner);
+        } else {
+            EXPECT_EQ(set.try_next().get()->id(), 2);
+            set.remove(it);
+        }
     }
-    const auto left = set.remove(it);
-    ASSERT_TRUE(left);
-    EXPECT_EQ(**left, 2);
-    EXPECT_EQ(set.try_next().error(), exchange_errc::no_partner);
-}
-
-TEST(CaseSet, IsCountedLikeASelection) {
-    using counted_channel = synchronous_channel<int, order::fifo, counted>;
-    timed_loop loop;
-    counted_channel ch;
-    case_set<int, receive_case<counted_channel>> set;
-    set.add(ch.receive(), 1);
-    EXPECT_FALSE(set.try_next());
-    EXPECT_EQ(ch.stats().waiting, 1U);
-    EXPECT_FALSE(ch.try_send(1));
-    EXPECT_EQ(ch.stats().waiting, 0U); // it was handed back
-    EXPECT_EQ(ch.stats().not_selected, 1U);
-    const auto got = begin(loop, set);
-    EXPECT_TRUE(ch.try_send(2));
-    loop->run_until_idle();
-    const auto seen = ch.stats();
-    EXPECT_EQ(seen.exchanges, 1U);
-    EXPECT_EQ(seen.arrivals, 2 * seen.exchanges + seen.ended() + seen.waiting);
+    EXPECT_EQ(kept.alive, 0);
 }
 
 // ---- Others who run inline, or end what the set uses.
 
-/// A party without an executor: it resumes in the call that completes it.
-struct bare {
-    struct promise_type {
-        bare get_return_object() noexcept { return {}; }
-        std::suspend_never initial_suspend() noexcept { return {}; }
-        std::suspend_never final_suspend() noexcept { return {}; }
-        void return_void() noexcept {}
-        void unhandled_exception() noexcept { std::terminate(); }
-    };
-};
-
 TYPED_TEST(CaseSetAt, MayBeDestroyedDuringItsEnd) {
-    std::unique_ptr<TypeParam> at(new TypeParam(make_place<TypeParam>()));
+    auto at = new_place<TypeParam>();
     auto set = std::make_unique<case_set<int, receive_case<TypeParam>>>();
     bool ended = false;
-    [](auto& from, auto& also, bool& done) -> bare {
+    [](auto& from, auto& also, bool& done) -> detached_coroutine {
         const auto got = co_await from.receive();
         EXPECT_EQ(got.error(), exchange_errc::closed);
         also.reset();
@@ -532,7 +414,7 @@ TEST(CaseSet, MayEndBeforeTheCallThatReturnedItsResult) {
     auto set = std::make_unique<inbox>();
     set->add(ch.receive(), 1);
     bool ended = false;
-    [](auto& of, bool& done) -> bare {
+    [](auto& of, bool& done) -> detached_coroutine {
         const auto consume = [&](inbox::result_type got) {
             EXPECT_EQ(*got.get(), 2);
             of.reset(); // while the awaited operation is still there
@@ -554,22 +436,22 @@ struct own_weight {
 using heavy = channel<int, weighted<own_weight>>;
 
 TEST(CaseSet, OfAWeightedChannelHoldsNoLighterItemUp) {
-    timed_loop loop;
+    parties start;
     heavy ch(10);
     EXPECT_TRUE(ch.try_send(8));
     case_set<int, send_case<heavy>> set;
     const auto it = set.add(ch.send(5), 1);
     EXPECT_FALSE(set.try_next()); // it waits at the head
     EXPECT_TRUE(ch.try_send(1));
-    auto got = begin(loop, set);
+    const auto got = start([&] { return set.next(); });
     EXPECT_FALSE(ch.try_send(1)); // now it waits, so no sender overtakes it
-    EXPECT_EQ(*ch.try_receive(), 8);
-    loop->run_until_idle();
-    EXPECT_TRUE(*got);
+    EXPECT_EQ(ch.try_receive(), 8);
+    start.run();
+    EXPECT_TRUE(got.ok());
     set.rearm(it, 9);
     EXPECT_FALSE(set.try_next());
-    EXPECT_EQ(*ch.try_receive(), 1);
-    EXPECT_EQ(*ch.try_receive(), 5);
+    EXPECT_EQ(ch.try_receive(), 1);
+    EXPECT_EQ(ch.try_receive(), 5);
     EXPECT_FALSE(ch.ready()); // its owner is away
 }
 
@@ -582,42 +464,35 @@ protected:
         set.add(other.receive(), 2);
     }
 
-    timed_loop loop;
+    parties start;
     heavy ch{10};
     channel<int> other{1};
     case_set<int, send_case<heavy>, receive_case<channel<int>>> set;
 };
 
 TEST_F(CaseSetOfAWeightedChannel, LetsOthersInAtTheEndOfARound) {
-    bool has_sent = false;
-    const auto send = [](heavy& to, bool& done) -> task<> {
-        done = static_cast<bool>(co_await to.send(1));
-    };
     for (const bool is_stopped : {true, false}) { // then no case takes place, or the other one does
-        has_sent = false;
         std::stop_source stop;
-        auto got = begin(loop, set, stop.get_token());
-        loop->spawn(send(ch, has_sent));
-        loop->run_until_idle();
-        EXPECT_FALSE(has_sent); // no sender overtakes one that waits
+        const auto got = start([&] { return set.next(stop.get_token()); });
+        const auto light = start([&] { return ch.send(1); });
+        EXPECT_TRUE(light.waits()); // no sender overtakes one that waits
         if (is_stopped) {
             stop.request_stop();
         } else {
             EXPECT_TRUE(other.try_send(1));
         }
-        loop->run_until_idle();
-        ASSERT_TRUE(*got);
-        EXPECT_EQ(static_cast<bool>(**got), !is_stopped);
-        EXPECT_TRUE(has_sent);
+        start.run();
+        EXPECT_EQ(got.ok(), !is_stopped);
+        EXPECT_TRUE(light.ok());
     }
 }
 
 TEST_F(CaseSetOfAWeightedChannel, LetsOthersInBeforeItsOwnerGoesOn) {
-    auto got = begin(loop, set);
+    const auto got = start([&] { return set.next(); });
     EXPECT_TRUE(other.try_send(1)); // decides the round
     EXPECT_TRUE(ch.try_send(1));
-    loop->run_until_idle();
-    EXPECT_TRUE(*got);
+    start.run();
+    EXPECT_TRUE(got.ok());
 }
 
 TEST(CaseSet, OfAWeightedChannelOffersItsCasesInTurn) {
@@ -654,56 +529,31 @@ TEST(CaseSet, LetsInAPartyThatDestroysTheChannel) {
     EXPECT_EQ(ch, nullptr);
 }
 
-TEST(CaseSet, GoesOnAfterAReset) {
+TEST(CaseSet, GoesOnAfterACancellationAndAReset) {
+    parties start;
     channel<int> ch(1);
     case_set<int, receive_case<channel<int>>> set;
     set.add(ch.receive(), 1);
-    EXPECT_FALSE(set.try_next());
-    ch.close();
-    ch.reset();
-    EXPECT_TRUE(ch.try_send(3));
-    auto got = set.try_next();
-    ASSERT_TRUE(got);
-    EXPECT_EQ(*got.get(), 3);
-}
-
-TEST(CaseSet, IsCancelledWithItsChannel) {
-    timed_loop loop;
-    channel<int> ch(1);
-    case_set<int, receive_case<channel<int>>> set;
-    set.add(ch.receive(), 1);
-    auto got = begin(loop, set);
+    const auto got = start([&] { return set.next(); });
     ch.cancel();
-    loop->run_until_idle();
-    ASSERT_TRUE(*got);
-    EXPECT_EQ((*got)->error(), exchange_errc::cancelled);
+    start.run();
+    EXPECT_EQ(got.error(), exchange_errc::cancelled);
     EXPECT_EQ(set.size(), 1U); // it takes part again
     EXPECT_TRUE(ch.try_send(3));
     EXPECT_TRUE(set.try_next());
+    EXPECT_FALSE(set.try_next());
+    ch.close();
+    ch.reset();
+    EXPECT_TRUE(ch.try_send(4));
+    EXPECT_EQ(set.try_next().get(), 4);
 }
 
 TEST(CaseSet, EndsItsSpans) {
-    struct span {
-        explicit span(const char* /*name*/) noexcept { ++begun(); }
-        void end(std::error_code how) noexcept {
-            ++ended();
-            last() = how;
-        }
-        static std::error_code& last() {
-            static std::error_code how;
-            return how;
-        }
-        static int& begun() {
-            static int count = 0;
-            return count;
-        }
-        static int& ended() {
-            static int count = 0;
-            return count;
-        }
-    };
-    using traced_channel = synchronous_channel<int, order::fifo, traced<span>>;
+    logged_span::lines.clear();
+    using traced_channel = synchronous_channel<int, order::fifo, traced<logged_span>>;
     traced_channel ch;
+    ch.set_name("ch");
+    const std::string lost = "ch: " + make_error_code(exchange_errc::not_selected).message();
     {
         case_set<int, receive_case<traced_channel>> set;
         set.add(ch.receive(), 1);
@@ -711,73 +561,20 @@ TEST(CaseSet, EndsItsSpans) {
         EXPECT_FALSE(ch.try_send(1));
         EXPECT_FALSE(set.try_next());
     }
-    EXPECT_EQ(span::begun(), 2);
-    EXPECT_EQ(span::ended(), 2);
-    EXPECT_EQ(span::last(), exchange_errc::not_selected);
+    EXPECT_EQ(logged_span::lines, (std::vector{lost, lost}));
     {
         case_set<int, receive_case<traced_channel>> set;
         set.add(ch.receive(), 1);
-        std::optional<timed_loop> loop(std::in_place);
-        const auto got = begin(*loop, set);
+        parties start;
+        const auto got = start([&] { return set.next(); });
         EXPECT_TRUE(ch.try_send(1));
-        loop.reset(); // before the owner of the set goes on
-        EXPECT_FALSE(*got);
-    }
-    EXPECT_EQ(span::ended(), 3);
-    EXPECT_EQ(span::last(), std::error_code());
+        EXPECT_TRUE(got.waits());
+    } // before the owner of the set goes on
+    EXPECT_EQ(logged_span::lines, (std::vector<std::string>{lost, lost, "ch: exchanged"}));
+    EXPECT_EQ(logged_span::alive, 0);
 }
 
 // ---- Threads.
-
-/// Sends `count` items through `to`, each with patience, and returns how many arrived.
-template <class Channels>
-int send_some(Channels& to, int count, unsigned seed) {
-    int sent = 0;
-    for (int i = 0; i != count; ++i) {
-        seed = seed * 1664525U + 1013904223U;
-        auto& at = to[(seed >> 8U) % to.size()];
-        const bool done = seed >> 31U != 0 ? at.try_send(1).has_value()
-                                           : sync_wait(at.send(1, 200us)).has_value();
-        sent += done ? 1 : 0;
-    }
-    return sent;
-}
-
-TEST(CaseSetOfThreads, TakesEachItemOnce) {
-    std::deque<numbers> channels(8);
-    std::atomic<int> sent{0};
-    std::atomic<int> left{2};
-    std::vector<std::thread> threads;
-    for (unsigned i = 0; i != 2; ++i) {
-        threads.emplace_back([&, i] {
-            sent += send_some(channels, 3'000, i);
-            --left;
-        });
-    }
-    int received = 0;
-    run_loop loop;
-    loop.run([](auto& at, auto& senders, int& count) -> task<> {
-        inbox set;
-        std::vector<inbox::handle<receive_case<numbers>>> handles;
-        for (std::size_t i = 0; i != at.size(); ++i) {
-            handles.push_back(set.add(at[i].receive(), static_cast<int>(i)));
-        }
-        for (std::size_t round = 0; senders != 0; ++round) {
-            const auto got = co_await set.next(50us);
-            count += got ? 1 : 0;
-            if (round % 7 == 0) { // while partners come
-                const std::size_t i = round / 7 % at.size();
-                set.remove(handles[i]);
-                handles[i] = set.add(at[i].receive(), static_cast<int>(i));
-            }
-        }
-    }(channels, left, received));
-    for (auto& each : threads) {
-        each.join();
-    }
-    EXPECT_EQ(sent, received);
-    EXPECT_GT(sent, 0);
-}
 
 TEST(CaseSetOfThreads, FaceEachOther) {
     std::deque<exchanger<int>> at(3);

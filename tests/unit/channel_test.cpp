@@ -3,7 +3,8 @@
 #include <tryst/channel.hpp>
 
 #include "support/bare_coroutine.hpp"
-#include "support/manual_clock.hpp"
+#include "support/logged_span.hpp"
+#include "support/started.hpp"
 #include "support/tracked.hpp"
 
 #include <tryst/select.hpp>
@@ -21,7 +22,6 @@
 #include <iterator>
 #include <limits>
 #include <memory>
-#include <new>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -30,7 +30,6 @@
 #include <stop_token>
 #include <string>
 #include <system_error>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -45,50 +44,9 @@ struct itself {
 };
 using weighing = channel<int, weighted<itself>>;
 
-template <class Make>
-using result_of = decltype(std::declval<Make&>()().await_resume());
-
-/// A party that has started: waits, or has a result.
-template <class Result>
-class started {
-public:
-    bool waits() const { return !*got_; }
-    /// Precondition: it does not wait.
-    Result& operator*() const { return got_->value(); }
-    Result* operator->() const { return &got_->value(); }
-    /// The default while it waits.
-    std::error_code error() const { return waits() ? std::error_code() : (*got_)->error(); }
-    bool ok() const { return !waits() && (*got_)->has_value(); }
-
-private:
-    friend class parties;
-    std::shared_ptr<std::optional<Result>> got_ = std::make_shared<std::optional<Result>>();
-};
-
 int ended(const auto& each) {
     return static_cast<int>(std::ranges::count_if(each, [](auto& party) { return party.ok(); }));
 }
-
-/// Starts parties on a loop whose clock stands still.
-class parties {
-public:
-    template <class Make>
-    auto operator()(Make make) {
-        started<result_of<Make>> party;
-        loop->spawn(await(party.got_, std::move(make)));
-        loop->run_until_idle();
-        return party;
-    }
-    void run() { loop->run_until_idle(); }
-
-    timed_loop loop;
-
-private:
-    template <class Got, class Make>
-    static task<> await(Got got, Make make) {
-        got->emplace(co_await make());
-    }
-};
 
 numbers drain(auto& ch) {
     numbers taken;
@@ -196,20 +154,6 @@ TEST(Weights, DoNotOverflow) {
     EXPECT_TRUE(ch.try_send(4));
 }
 
-TEST(Weights, OfALimitOfZeroMakeARendezvous) {
-    weighing ch(0);
-    parties start;
-    EXPECT_FALSE(ch.try_send(0));
-    const auto none = start([&] { return ch.send(0); });
-    const auto some = start([&] { return ch.send(7); });
-    EXPECT_TRUE(none.waits() && some.waits());
-    EXPECT_EQ(drain(ch), (numbers{0, 7}));
-    const auto got = start([&] { return ch.receive(); });
-    EXPECT_TRUE(ch.try_send(9));
-    start.run();
-    EXPECT_EQ(*got, 9);
-}
-
 // ---- Parties that wait.
 
 TEST(Channel, ServesWaitingPartiesInOrder) {
@@ -238,25 +182,6 @@ TEST(Channel, ServesWaitingPartiesInOrder) {
     }
 }
 
-TEST(Weights, LetNoLightItemOvertakeAHeavyOneThatWaits) {
-    weighing ch(10);
-    parties start;
-    std::stop_source stop;
-    EXPECT_TRUE(ch.try_send(6));
-    const auto heavy = start([&] { return ch.send(5, stop.get_token()); });
-    const auto light = start([&] { return ch.send(1); });
-    const auto free = start([&] { return ch.send(0); });
-    EXPECT_FALSE(ch.try_send(0));
-    EXPECT_TRUE(heavy.waits() && light.waits() && free.waits());
-    // The heavy one gives up, so the others have room.
-    stop.request_stop();
-    start.run();
-    EXPECT_EQ(heavy->error(), exchange_errc::cancelled);
-    EXPECT_EQ(heavy->returned(), 5);
-    EXPECT_TRUE(light.ok() && free.ok());
-    EXPECT_EQ(drain(ch), (numbers{6, 1, 0}));
-}
-
 TEST(Weights, LetNoBatchOvertakeASenderThatWaits) {
     weighing ch(3);
     parties start;
@@ -272,35 +197,30 @@ TEST(Weights, LetNoBatchOvertakeASenderThatWaits) {
 }
 
 TEST(Channel, AdmitsTheOthersHoweverTheFirstSenderLeaves) {
-    for (const char* const how : {"stop", "deadline", "frame"}) {
-        SCOPED_TRACE(how);
+    enum class end { stop, deadline, frame };
+    for (const auto how : {end::stop, end::deadline, end::frame}) {
+        SCOPED_TRACE(static_cast<int>(how));
         weighing ch(10);
         parties start;
         std::stop_source stop;
-        std::optional<run_loop> dies(std::in_place);
+        std::optional<parties> dies(std::in_place);
         EXPECT_TRUE(ch.try_send(6));
-        const auto send = [](weighing& to, std::stop_token token) -> task<> {
-            const auto sent = co_await to.send(5, 1h, token);
-            EXPECT_FALSE(sent);
-        };
-        if (how == std::string("frame")) {
-            dies->spawn(send(ch, stop.get_token()));
-            dies->run_until_idle();
-        } else {
-            start.loop->spawn(send(ch, stop.get_token()));
-            start.run();
-        }
+        const auto heavy =
+            (how == end::frame ? *dies : start)([&] { return ch.send(5, 1h, stop.get_token()); });
         const auto second = start([&] { return ch.send(3); });
         const auto third = start([&] { return ch.send(1); });
         const auto fourth = start([&] { return ch.send(1); });
+        EXPECT_FALSE(ch.try_send(0)) << "no light item overtakes a heavy one that waits";
         EXPECT_TRUE(second.waits());
-        if (how == std::string("stop")) {
+        if (how == end::stop) {
             stop.request_stop();
-        } else if (how == std::string("deadline")) {
+        } else if (how == end::deadline) {
             start.loop.advance(2h);
+        } else {
+            dies.reset();
         }
-        dies.reset();
         start.run();
+        EXPECT_TRUE(heavy.waits() || heavy->returned() == 5);
         EXPECT_TRUE(second.ok() && third.ok() && fourth.waits());
         EXPECT_EQ(drain(ch), (numbers{6, 3, 1, 1}));
     }
@@ -342,32 +262,6 @@ TEST(Channel, AReceiveThatFailsHasTakenNothing) {
     EXPECT_EQ(many, numbers(3, -1));
     const auto late = start([&] { return ch.receive(stop.get_token()); });
     EXPECT_EQ(late.error(), exchange_errc::cancelled);
-}
-
-TEST(Channel, AReceiverThatIsDestroyedAfterItsMatchDestroysItsItemOnce) {
-    for (const bool waits_first : {true, false}) {
-        census items;
-        channel<tracked> ch(2);
-        {
-            run_loop loop;
-            const auto receive = [](channel<tracked>& from, run_loop& on) -> task<> {
-                const auto got = co_await from.receive();
-                co_await on.schedule();
-                ADD_FAILURE() << got.has_value();
-            };
-            if (!waits_first) {
-                EXPECT_TRUE(ch.try_send(tracked(items, 1)));
-            }
-            loop.spawn(receive(ch, loop));
-            if (waits_first) {
-                loop.run_until_idle();
-                EXPECT_TRUE(ch.try_send(tracked(items, 1)));
-            }
-            EXPECT_EQ(items.alive, 1);
-        }
-        EXPECT_EQ(ch.size(), waits_first ? 0U : 1U); // an unstarted receive takes nothing
-        EXPECT_EQ(items.alive, waits_first ? 0 : 1);
-    }
 }
 
 // ---- A limit that changes.
@@ -469,40 +363,49 @@ TEST(Batches, OfAnySizeArriveInOrder) {
 }
 
 TEST(Batches, ThatFailHandBackTheRest) {
-    for (const char* const how : {"stop", "deadline", "close", "take", "late"}) {
-        SCOPED_TRACE(how);
+    enum class end { stop, deadline, close, take, closed_before };
+    struct row {
+        end how;
+        exchange_errc why;
+        std::size_t sent; ///< The items that the channel got.
+        numbers left; ///< Of these, in the channel.
+    };
+    const row rows[]{
+        {end::stop, exchange_errc::cancelled, 3, {1, 2}},
+        {end::deadline, exchange_errc::timed_out, 3, {1, 2}},
+        {end::close, exchange_errc::closed, 3, {1, 2}},
+        {end::take, exchange_errc::closed, 3, {}},
+        {end::closed_before, exchange_errc::closed, 0, {}},
+    };
+    for (const auto& [how, why, count, left] : rows) {
+        SCOPED_TRACE(static_cast<int>(how));
         channel<int> ch(2);
         parties start;
         std::stop_source stop;
         numbers given = up_to(6);
-        if (how == std::string("late")) {
+        if (how == end::closed_before) {
             ch.close();
         }
         const auto sent = start([&] { return ch.send_all(given, 5ms, stop.get_token()); });
-        const std::size_t before = ch.is_closed() ? 0 : 3;
-        if (before != 0) {
+        if (count != 0) {
             EXPECT_TRUE(sent.waits());
             EXPECT_EQ(ch.try_receive(), 0);
         }
-        auto why = exchange_errc::closed;
-        if (how == std::string("stop")) {
+        if (how == end::stop) {
             stop.request_stop();
-            why = exchange_errc::cancelled;
-        } else if (how == std::string("deadline")) {
+        } else if (how == end::deadline) {
             start.loop.advance(5ms);
-            why = exchange_errc::timed_out;
-        } else if (how == std::string("close")) {
-            ch.close();
-        } else if (how == std::string("take")) {
+        } else if (how == end::take) {
             EXPECT_EQ(all_of(ch.close_and_take()), (numbers{1, 2}));
+        } else {
+            ch.close();
         }
         start.run();
         ASSERT_EQ(sent.error(), why);
         const std::span<int> rest = sent->returned();
-        EXPECT_EQ(rest.data(), given.data() + before);
-        EXPECT_EQ(rest.size(), 6 - before);
-        EXPECT_EQ(drain(ch),
-                  how == std::string("take") || before == 0 ? numbers() : (numbers{1, 2}));
+        EXPECT_EQ(rest.data(), given.data() + count);
+        EXPECT_EQ(rest.size(), 6 - count);
+        EXPECT_EQ(drain(ch), left);
     }
 }
 
@@ -533,23 +436,6 @@ TEST(Batches, ThatDoNotWaitMoveWhatTheyCan) {
     EXPECT_EQ(ch.try_receive_some(into).error(), exchange_errc::closed);
 }
 
-TEST(Batches, OfOneReceiverTakeWhatOneBatchBrings) {
-    channel<int> ch(0);
-    parties start;
-    numbers into(4, -1);
-    const auto first = start([&] { return ch.receive_some(into); });
-    numbers given = up_to(7);
-    const auto sent = start([&] { return ch.send_all(given); });
-    EXPECT_EQ(*first, 4U);
-    EXPECT_EQ(into, up_to(4));
-    EXPECT_TRUE(sent.waits());
-    EXPECT_TRUE(start([&] { return ch.receive(); }).ok());
-    numbers rest;
-    EXPECT_EQ(*start([&] { return ch.receive_all(rest, 9); }), 2U);
-    EXPECT_EQ(rest, (numbers{5, 6}));
-    EXPECT_TRUE(sent.ok());
-}
-
 TEST(ReceiveAll, AppendsAndReservesFirst) {
     channel<int> ch(3);
     numbers into{7};
@@ -574,26 +460,21 @@ TEST(ReceiveAll, AppendsAndReservesFirst) {
 
 // ---- Close.
 
-TEST(Close, HandsBackWhatWaitsAndLeavesWhatIsInside) {
+TEST(Close, HandsBackWhatComesLateAndLeavesWhatIsInside) {
     channel<int> ch(2);
     parties start;
     EXPECT_TRUE(ch.try_send(0));
     EXPECT_TRUE(ch.try_send(1));
-    const auto waits = start([&] { return ch.send(2); });
     ch.close();
     ch.close();
     EXPECT_TRUE(ch.is_closed());
-    start.run();
-    EXPECT_EQ(waits.error(), exchange_errc::closed);
-    EXPECT_EQ(waits->returned(), 2);
     ch.set_limit(9);
-    auto late = ch.try_send(3);
-    EXPECT_EQ(late, exchange_errc::closed);
-    EXPECT_EQ(late.returned(), 3);
-    const auto waits_late = start([&] { return ch.send(4); });
-    start.run();
-    ASSERT_EQ(*waits_late, exchange_errc::closed);
-    EXPECT_EQ(waits_late->returned(), 4);
+    auto tried = ch.try_send(3);
+    EXPECT_EQ(tried, exchange_errc::closed);
+    EXPECT_EQ(tried.returned(), 3);
+    const auto late = start([&] { return ch.send(4); });
+    ASSERT_EQ(*late, exchange_errc::closed);
+    EXPECT_EQ(late->returned(), 4);
     EXPECT_EQ(sync_wait(ch.receive()), 0);
     EXPECT_EQ(ch.try_receive(), 1);
     EXPECT_EQ(ch.try_receive().error(), exchange_errc::closed);
@@ -602,53 +483,45 @@ TEST(Close, HandsBackWhatWaitsAndLeavesWhatIsInside) {
     EXPECT_EQ(sync_wait(ch.receive_some(into)).error(), exchange_errc::closed);
 }
 
-TEST(Close, EndsTheWaitsOfReceivers) {
-    channel<int> ch(1);
-    parties start;
-    numbers into;
-    const auto one = start([&] { return ch.receive(); });
-    const auto many = start([&] { return ch.receive_all(into, 3); });
-    ch.close();
-    start.run();
-    EXPECT_EQ(one.error(), exchange_errc::closed);
-    EXPECT_EQ(many.error(), exchange_errc::closed);
-    EXPECT_TRUE(into.empty());
-}
+/// A close, or a cancellation, which keeps the channel open.
+TEST(CloseOrCancel, EndsTheWaitsOfAll) {
+    for (const bool closes : {false, true}) {
+        SCOPED_TRACE(closes);
+        const auto why = closes ? exchange_errc::closed : exchange_errc::cancelled;
+        const auto end = [&](channel<int>& ch) { closes ? ch.close() : ch.cancel(); };
+        channel<int> full(1);
+        parties start;
+        EXPECT_TRUE(full.try_send(0));
+        numbers given = up_to(3);
+        const auto one = start([&] { return full.send(1); });
+        const auto many = start([&] { return full.send_all(given, 5ms); });
+        end(full);
+        start.run();
+        EXPECT_EQ(one.error(), why);
+        EXPECT_EQ(one->returned(), 1);
+        EXPECT_EQ(many.error(), why);
+        EXPECT_EQ(many->returned().size(), 3U);
+        EXPECT_EQ(full.is_closed(), closes);
+        EXPECT_EQ(drain(full), numbers{0});
 
-TEST(Cancel, EndsTheWaitsOfAllAndKeepsTheChannelOpen) {
-    channel<int> ch(1);
-    parties start;
-    EXPECT_TRUE(ch.try_send(0));
-    numbers given = up_to(3);
-    const auto one = start([&] { return ch.send(1); });
-    const auto many = start([&] { return ch.send_all(given, 5ms); });
-    ch.cancel();
-    start.run();
-    EXPECT_EQ(one.error(), exchange_errc::cancelled);
-    EXPECT_EQ(one->returned(), 1);
-    EXPECT_EQ(many.error(), exchange_errc::cancelled);
-    EXPECT_EQ(many->returned().size(), 3U);
-    EXPECT_FALSE(ch.is_closed());
-    EXPECT_EQ(drain(ch), numbers{0});
-
-    channel<int> other(0);
-    numbers into(2);
-    const auto receiver = start([&] { return ch.receive(); });
-    const auto batch = start([&] { return ch.receive_some(into); });
-    const auto choice = start([&] { return select(ch.receive(), other.send(7)); });
-    const auto elsewhere = start([&] { return other.receive(); });
-    EXPECT_FALSE(elsewhere.waits()) << "the selection has met it";
-    const auto later_choice = start([&] { return select(ch.receive(), other.receive()); });
-    ch.cancel();
-    start.run();
-    EXPECT_EQ(receiver.error(), exchange_errc::cancelled);
-    EXPECT_EQ(batch.error(), exchange_errc::cancelled);
-    EXPECT_EQ(later_choice->get<0>().error(), exchange_errc::cancelled);
-    EXPECT_EQ(later_choice->get<1>().error(), exchange_errc::not_selected);
-    EXPECT_EQ(other.try_send(8), exchange_errc::no_partner) << "the other case has left";
-    EXPECT_TRUE(ch.try_send(4));
-    EXPECT_EQ(drain(ch), numbers{4});
-    EXPECT_EQ(choice->index(), 1U);
+        channel<int> empty(1);
+        channel<int> other(0);
+        numbers into(2);
+        const auto receiver = start([&] { return empty.receive(); });
+        const auto batch = start([&] { return empty.receive_some(into); });
+        const auto met = start([&] { return select(empty.receive(), other.send(7)); });
+        EXPECT_EQ(other.try_receive(), 7);
+        const auto choice = start([&] { return select(empty.receive(), other.receive()); });
+        end(empty);
+        start.run();
+        EXPECT_EQ(receiver.error(), why);
+        EXPECT_EQ(batch.error(), why);
+        EXPECT_EQ(choice->get<0>().error(), why);
+        EXPECT_EQ(choice->get<1>().error(), exchange_errc::not_selected);
+        EXPECT_EQ(other.try_send(8), exchange_errc::no_partner) << "the other case has left";
+        EXPECT_EQ(met->index(), 1U);
+        EXPECT_EQ(empty.try_send(4).has_value(), !closes);
+    }
 }
 
 detached_coroutine receive_twice(channel<int>& ch, int& ended) {
@@ -851,26 +724,12 @@ TEST(StatisticsOfChannels, CountEachItemAndEachParty) {
     }
 }
 
-struct logged_span {
-    explicit logged_span(const char* name) noexcept : name_(name) { ++alive; }
-    logged_span(const logged_span&) = delete;
-    logged_span& operator=(const logged_span&) = delete;
-    ~logged_span() { --alive; }
-    void end(std::error_code error) noexcept {
-        log += name_ + (error ? error.message() : "exchanged") + "; ";
-    }
-    static inline std::string log;
-    static inline int alive = 0;
-
-private:
-    std::string name_;
-};
-
 TEST(SpansOfChannels, CoverTheWaitsOfBothSides) {
+    logged_span::lines.clear();
     channel<int, traced<logged_span>, counted> ch(1);
     EXPECT_STREQ(ch.name(), "");
-    ch.set_name("ch ");
-    EXPECT_STREQ(ch.name(), "ch ");
+    ch.set_name("ch");
+    EXPECT_STREQ(ch.name(), "ch");
     parties start;
     EXPECT_TRUE(ch.try_send(0));
     numbers given = up_to(2);
@@ -881,8 +740,9 @@ TEST(SpansOfChannels, CoverTheWaitsOfBothSides) {
     EXPECT_EQ(drain(ch), (numbers{0, 0, 1}));
     start.run();
     EXPECT_EQ(logged_span::alive, 0);
-    EXPECT_EQ(logged_span::log,
-              "ch " + make_error_code(exchange_errc::timed_out).message() + "; ch exchanged; ");
+    EXPECT_EQ(logged_span::lines,
+              (std::vector<std::string>{
+                  "ch: " + make_error_code(exchange_errc::timed_out).message(), "ch: exchanged"}));
 }
 
 // ---- Types of items.
@@ -1120,19 +980,6 @@ TEST(InlineOfChannels, AChannelThatIsBeingClosedTakesNothing) {
 }
 
 // ---- One thread.
-
-TEST(SingleThreaded, IsAChannelWithoutALock) {
-    channel<int, single_threaded, weighted<itself>> ch(10);
-    parties start;
-    EXPECT_TRUE(ch.try_send(7));
-    const auto waits = start([&] { return ch.send(5, 5ms); });
-    const auto next = start([&] { return ch.send(3); });
-    start.loop.advance(5ms);
-    EXPECT_EQ(waits.error(), exchange_errc::timed_out);
-    EXPECT_TRUE(next.ok());
-    EXPECT_EQ(drain(ch), (numbers{7, 3}));
-    ch.close();
-}
 
 /// What happened, in its order, in a random program of one thread with three channels.
 template <class... Policies>

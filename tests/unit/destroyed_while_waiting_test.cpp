@@ -127,6 +127,8 @@ const wait_kind wait_kinds[]{
               w.many.push_back(w.item());
               return w.met->full.send_all(w.many, 1h, w.token());
           }),
+    waits("receive from an empty channel", &world::come_to_empty,
+          [](world& w) { return w.met->empty.receive(); }),
     waits("receive_all with a deadline", &world::come_to_empty,
           [](world& w) { return w.met->empty.receive_all(w.many, 3, 1h); }),
     waits("select of channels", &world::come_to_empty,

@@ -2,7 +2,7 @@
 // Every form of a case and of a result. Partners, races and fairness: select_test.cpp.
 #include <tryst/select.hpp>
 
-#include "support/manual_clock.hpp"
+#include "support/started.hpp"
 #include "support/tracked.hpp"
 
 #include <tryst/channel.hpp>
@@ -18,8 +18,6 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
-#include <memory>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <system_error>
@@ -33,66 +31,53 @@ namespace {
 using namespace std::chrono_literals;
 using numbers = synchronous_channel<int>;
 
-/// Awaits what `make` returns on a loop whose clock stands still.
-template <class Make>
-auto begin(timed_loop& loop, Make make) {
-    using result = decltype(make().await_resume());
-    auto got = std::make_shared<std::optional<result>>();
-    loop->spawn(
-        [](auto to, Make made) -> task<> { to->emplace(co_await made()); }(got, std::move(make)));
-    loop->run_until_idle();
-    return got;
-}
-
 // ---- Times.
 
 TEST(SelectOfTimes, TakesPlaceWhenTheTimeHasCome) {
-    timed_loop loop;
+    parties start;
     numbers ch;
-    const auto got = begin(loop, [&] { return select(ch.receive(), sleep_for(5ms)); });
-    loop.advance(4ms);
-    EXPECT_FALSE(*got);
-    loop.advance(1ms);
-    ASSERT_TRUE(*got);
-    EXPECT_EQ((*got)->index(), 1U);
-    EXPECT_TRUE((*got)->get<1>());
-    EXPECT_EQ((*got)->get<0>().error(), exchange_errc::not_selected);
+    const auto got = start([&] { return select(ch.receive(), sleep_for(5ms)); });
+    start.loop.advance(4ms);
+    EXPECT_TRUE(got.waits());
+    start.loop.advance(1ms);
+    ASSERT_TRUE(got.ok());
+    EXPECT_EQ(got->index(), 1U);
+    EXPECT_TRUE(got->get<1>());
+    EXPECT_EQ(got->get<0>().error(), exchange_errc::not_selected);
     EXPECT_FALSE(ch.try_send(1)); // the receive is gone
 }
 
 TEST(SelectOfTimes, IsDisarmedIfAPartnerComesFirst) {
-    timed_loop loop;
+    parties start;
     numbers ch;
     for (int i = 0; i != 3; ++i) {
-        const auto got = begin(loop, [&] { return select(sleep_for(5ms), ch.receive()); });
+        const auto got = start([&] { return select(sleep_for(5ms), ch.receive()); });
         ASSERT_TRUE(ch.try_send(7));
-        loop.advance(1h);
-        ASSERT_TRUE(*got);
-        EXPECT_EQ((*got)->index(), 1U);
-        EXPECT_EQ((*got)->get<1>(), 7);
-        EXPECT_EQ((*got)->get<0>().error(), exchange_errc::not_selected);
+        start.loop.advance(1h);
+        ASSERT_TRUE(got.ok());
+        EXPECT_EQ(got->index(), 1U);
+        EXPECT_EQ(got->get<1>(), 7);
+        EXPECT_EQ(got->get<0>().error(), exchange_errc::not_selected);
     }
 }
 
 TEST(SelectOfTimes, TheEarliestOfSeveralTakesPlace) {
-    timed_loop loop;
+    parties start;
     numbers ch;
-    const auto soon = loop.now() + 3ms;
-    const auto got = begin(loop, [&] {
+    const auto soon = start.loop.now() + 3ms;
+    const auto got = start([&] {
         return select(sleep_for(5ms), sleep_until(soon), ch.receive(), sleep_for(4ms), 1h);
     });
-    loop.advance(3ms);
-    ASSERT_TRUE(*got);
-    EXPECT_EQ((*got)->index(), 1U);
-    const auto limited = begin(loop, [&] { return select(sleep_for(5ms), ch.receive(), 2ms); });
-    loop.advance(2ms);
-    ASSERT_TRUE(*limited);
-    EXPECT_FALSE(**limited);
-    EXPECT_EQ((*limited)->error(), exchange_errc::timed_out);
+    start.loop.advance(3ms);
+    ASSERT_TRUE(got.ok());
+    EXPECT_EQ(got->index(), 1U);
+    const auto limited = start([&] { return select(sleep_for(5ms), ch.receive(), 2ms); });
+    start.loop.advance(2ms);
+    EXPECT_EQ(limited.error(), exchange_errc::timed_out);
 }
 
 TEST(SelectOfTimes, ATimeThatHasPassedComesAfterAPartnerThatWaits) {
-    timed_loop loop;
+    parties start;
     numbers ch;
     for (const bool relative : {true, false}) {
         const auto past = std::chrono::steady_clock::now();
@@ -101,7 +86,7 @@ TEST(SelectOfTimes, ATimeThatHasPassedComesAfterAPartnerThatWaits) {
                             : sync_wait(select(sleep_until(past), ch.receive()));
         };
         EXPECT_EQ(choose().index(), 0U);
-        const auto sent = begin(loop, [&] { return ch.send(1); });
+        const auto sent = start([&] { return ch.send(1); });
         EXPECT_EQ(choose().index(), 1U);
         for (int i = 0; i != 20; ++i) { // whatever the order of the poll
             channel<int> full(1);
@@ -116,8 +101,8 @@ TEST(SelectOfTimes, ATimeThatHasPassedComesAfterAPartnerThatWaits) {
 TEST(SelectOfTimes, EndsWithTheCoroutineThatWaits) {
     numbers ch;
     {
-        timed_loop loop;
-        begin(loop, [&] { return select(ch.receive(), sleep_for(5ms), 8ms); });
+        parties start;
+        start([&] { return select(ch.receive(), sleep_for(5ms), 8ms); });
     }
     EXPECT_FALSE(ch.try_send(1));
 }
@@ -149,20 +134,20 @@ using sources = testing::Types<std::stop_source, inplace_stop_source>;
 TYPED_TEST_SUITE(SelectOfStops, sources);
 
 TYPED_TEST(SelectOfStops, TakesPlaceWhenAStopIsRequested) {
-    timed_loop loop;
+    parties start;
     numbers ch;
     TypeParam first;
     TypeParam second;
     const auto choose = [&] {
         return select(stopped(first.get_token()), ch.receive(), stopped(second.get_token()));
     };
-    const auto got = begin(loop, choose);
-    EXPECT_FALSE(*got);
+    const auto got = start(choose);
+    EXPECT_TRUE(got.waits());
     second.request_stop();
-    loop->run_until_idle();
-    ASSERT_TRUE(*got);
-    EXPECT_EQ((*got)->index(), 2U);
-    EXPECT_FALSE((*got)->error());
+    start.run();
+    ASSERT_TRUE(got.ok());
+    EXPECT_EQ(got->index(), 2U);
+    EXPECT_FALSE(got->error());
     EXPECT_EQ(sync_wait(choose()).index(), 2U); // requested before
     EXPECT_EQ(try_select(stopped(first.get_token()), ch.receive()).error(),
               exchange_errc::no_partner);
@@ -170,18 +155,18 @@ TYPED_TEST(SelectOfStops, TakesPlaceWhenAStopIsRequested) {
 }
 
 TYPED_TEST(SelectOfStops, IsNoLimit) {
-    timed_loop loop;
+    parties start;
     numbers ch;
     TypeParam source;
     TypeParam limit;
-    const auto got = begin(
-        loop, [&] { return select(stopped(source.get_token()), ch.receive(), limit.get_token()); });
+    const auto got =
+        start([&] { return select(stopped(source.get_token()), ch.receive(), limit.get_token()); });
     limit.request_stop();
     source.request_stop();
-    loop->run_until_idle();
-    ASSERT_TRUE(*got);
-    EXPECT_FALSE(**got);
-    EXPECT_EQ((*got)->error(), exchange_errc::cancelled);
+    start.run();
+    ASSERT_FALSE(got.waits());
+    EXPECT_FALSE(*got);
+    EXPECT_EQ(got->error(), exchange_errc::cancelled);
 }
 
 TYPED_TEST(SelectOfStops, StopsAThread) {
@@ -197,14 +182,13 @@ TYPED_TEST(SelectOfStops, StopsAThread) {
 
 TEST(SelectFromStops, WaitsForTheFirstOfAny) {
     std::deque<std::stop_source> all(20);
-    timed_loop loop;
-    const auto got = begin(loop, [&] {
-        return select_from(all, [](auto& each) { return stopped(each.get_token()); });
-    });
+    parties start;
+    const auto got = start(
+        [&] { return select_from(all, [](auto& each) { return stopped(each.get_token()); }); });
     all[17].request_stop();
-    loop->run_until_idle();
-    ASSERT_TRUE(*got);
-    EXPECT_EQ((*got)->index(), 17U);
+    start.run();
+    ASSERT_TRUE(got.ok());
+    EXPECT_EQ(got->index(), 17U);
 }
 
 /// A partner, a time and a stop at the same moment: exactly one takes place, and no item is lost.
@@ -236,47 +220,43 @@ TEST(SelectOfEvents, RaceWithAPartner) {
 // ---- Cases that may be absent.
 
 TEST(CaseIf, TakesPartOnlyIfEnabled) {
-    timed_loop loop;
+    parties start;
     numbers in;
     numbers out;
     for (const bool open : {true, false}) {
-        const auto got = begin(loop, [&] {
-            return select(case_if(open, in.receive()), case_if(!open, out.send(4)), 1ms);
-        });
+        const auto got = start(
+            [&] { return select(case_if(open, in.receive()), case_if(!open, out.send(4)), 1ms); });
         EXPECT_EQ(in.try_send(3).has_value(), open);
         EXPECT_EQ(out.try_receive().has_value(), !open);
-        loop->run_until_idle();
-        ASSERT_TRUE(*got);
-        EXPECT_EQ((*got)->index(), open ? 0U : 1U);
+        start.run();
+        ASSERT_TRUE(got.ok());
+        EXPECT_EQ(got->index(), open ? 0U : 1U);
     }
     EXPECT_EQ(try_select(case_if(false, in.receive())).error(), exchange_errc::no_partner);
 }
 
 TEST(CaseIf, HandsTheItemOfAnAbsentCaseBack) {
-    timed_loop loop;
+    parties start;
     census items;
     synchronous_channel<tracked> out;
     numbers in;
-    const auto got = begin(loop, [&] {
-        return select(case_if(false, out.send(tracked(items, 1))), in.receive(), 1ms);
-    });
-    loop.advance(1ms);
-    ASSERT_TRUE(*got);
-    EXPECT_FALSE(**got);
-    EXPECT_EQ((*got)->get<0>().error(), exchange_errc::timed_out);
-    EXPECT_EQ((*got)->get<0>().returned().id(), 1);
+    const auto got = start(
+        [&] { return select(case_if(false, out.send(tracked(items, 1))), in.receive(), 1ms); });
+    start.loop.advance(1ms);
+    ASSERT_FALSE(got.waits());
+    EXPECT_FALSE(*got);
+    EXPECT_EQ(got->get<0>().error(), exchange_errc::timed_out);
+    EXPECT_EQ(got->get<0>().returned().id(), 1);
 }
 
 TEST(CaseIf, MayLeaveNoCase) {
-    timed_loop loop;
+    parties start;
     numbers ch;
-    const auto got = begin(loop, [&] {
-        return select(case_if(false, ch.receive()), case_if(false, ch.send(1)), 5ms);
-    });
-    EXPECT_FALSE(*got);
-    loop.advance(5ms);
-    ASSERT_TRUE(*got);
-    EXPECT_EQ((*got)->error(), exchange_errc::timed_out);
+    const auto got = start(
+        [&] { return select(case_if(false, ch.receive()), case_if(false, ch.send(1)), 5ms); });
+    EXPECT_TRUE(got.waits());
+    start.loop.advance(5ms);
+    EXPECT_EQ(got.error(), exchange_errc::timed_out);
 }
 
 TEST(CaseIf, WorksForCasesKnownAtRunTime) {

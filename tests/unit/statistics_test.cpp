@@ -2,9 +2,10 @@
 #include <tryst/statistics.hpp>
 
 #include "support/bare_coroutine.hpp"
+#include "support/logged_span.hpp"
 #include "support/loop_thread.hpp"
-#include "support/manual_clock.hpp"
 #include "support/queue_executor.hpp"
+#include "support/started.hpp"
 
 #include <tryst/case_set.hpp>
 #include <tryst/channel.hpp>
@@ -20,8 +21,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <latch>
 #include <memory>
@@ -32,20 +33,11 @@
 #include <utility>
 #include <vector>
 
+namespace tryst::test {
 namespace {
 
 using namespace std::chrono_literals;
-using tryst::counted;
-using tryst::counters;
-using tryst::exchange_errc;
-using tryst::order;
-using tryst::run_loop;
-using tryst::statistics;
-using tryst::sync_wait;
-using tryst::task;
-using tryst::test::bare_coroutine;
-
-using counted_exchanger = tryst::exchanger<int, counted>;
+using counted_exchanger = exchanger<int, counted>;
 
 /// Each equation that a snapshot of finished work fulfils.
 void expect_consistent(const statistics& seen, std::uint64_t waiting = 0) {
@@ -56,12 +48,10 @@ void expect_consistent(const statistics& seen, std::uint64_t waiting = 0) {
 }
 
 /// Waits at `at`.
-template <class Exchanger, class... Limit>
-task<> offer(Exchanger& at, Limit... limit) {
-    (void)co_await at.exchange(1, limit...);
+task<> offer(counted_exchanger& at) {
+    (void)co_await at.exchange(1);
 }
-template <class Exchanger>
-bare_coroutine offer_at_once(Exchanger& at) {
+bare_coroutine offer_at_once(counted_exchanger& at) {
     (void)co_await at.exchange(1);
 }
 
@@ -91,30 +81,30 @@ TEST(Statistics, CountWhoWaitsAndHowTheWaitsEnd) {
     counted_exchanger closes;
     counted_exchanger destructions;
     counted_exchanger partners;
+    const std::array all{&stops, &deadlines, &closes, &destructions, &partners};
     const bare_coroutine bare = offer_at_once(partners);
     std::stop_source stop;
     {
-        tryst::test::timed_loop loop;
-        loop->spawn(offer(stops, stop.get_token()));
-        loop->spawn(offer(deadlines, 5ms));
-        loop->spawn(offer(closes));
-        loop->spawn(offer(destructions));
-        loop->run_until_idle();
-        for (const auto* each : {&stops, &deadlines, &closes, &destructions, &partners}) {
+        parties start;
+        start([&] { return stops.exchange(1, stop.get_token()); });
+        start([&] { return deadlines.exchange(1, 5ms); });
+        start([&] { return closes.exchange(1); });
+        start([&] { return destructions.exchange(1); });
+        for (const auto* each : all) {
             EXPECT_EQ(each->stats().longest_wait, 0ns);
             expect_consistent(each->stats(), 1);
         }
         EXPECT_TRUE(partners.try_exchange(2));
         stop.request_stop();
         closes.close();
-        loop.advance(5ms);
+        start.loop.advance(5ms);
     }
     EXPECT_EQ(partners.stats().exchanges, 1U);
     EXPECT_EQ(stops.stats().cancellations, 1U);
     EXPECT_EQ(deadlines.stats().timeouts, 1U);
     EXPECT_EQ(closes.stats().closed, 1U);
     EXPECT_EQ(destructions.stats().cancellations, 1U);
-    for (const auto* each : {&stops, &deadlines, &closes, &destructions, &partners}) {
+    for (const auto* each : all) {
         expect_consistent(each->stats());
     }
 }
@@ -122,11 +112,11 @@ TEST(Statistics, CountWhoWaitsAndHowTheWaitsEnd) {
 TEST(Statistics, AreSharedByExchangersThatComeAndGo) {
     counters all;
     for (int i = 0; i != 3; ++i) {
-        tryst::exchanger<int, counted> pairs(0, all);
-        tryst::red_blue_exchanger<int, char, order::fifo, counted> colours(all);
-        tryst::red_blue_exchanger<int, char, order::lifo, counted> stack(all);
-        tryst::synchronous_channel<int, order::fifo, counted> channel(all);
-        tryst::synchronous_channel<int, order::lifo, counted> latest(4, all);
+        exchanger<int, counted> pairs(0, all);
+        red_blue_exchanger<int, char, order::fifo, counted> colours(all);
+        red_blue_exchanger<int, char, order::lifo, counted> stack(all);
+        synchronous_channel<int, order::fifo, counted> channel(all);
+        synchronous_channel<int, order::lifo, counted> latest(4, all);
         EXPECT_FALSE(pairs.try_exchange(1));
         EXPECT_FALSE(colours.try_red(1));
         EXPECT_FALSE(stack.try_blue('a'));
@@ -138,38 +128,30 @@ TEST(Statistics, AreSharedByExchangersThatComeAndGo) {
     expect_consistent(all.stats());
 }
 
-template <order Order>
-void expect_both_colours_counted() {
-    tryst::red_blue_exchanger<int, int, Order, counted> at;
-    run_loop loop;
+template <class Place>
+class StatisticsOfColours : public testing::Test {};
+using places = testing::Types<red_blue_exchanger<int, int, order::fifo, counted>,
+                              red_blue_exchanger<int, int, order::lifo, counted>>;
+TYPED_TEST_SUITE(StatisticsOfColours, places);
+
+TYPED_TEST(StatisticsOfColours, CountBoth) {
+    TypeParam at;
+    parties start;
     std::stop_source stop;
-    const auto red = [](auto& x, std::stop_token token) -> task<> {
-        (void)co_await x.red(1, token);
-    };
     for (const auto& token : {stop.get_token(), stop.get_token(), std::stop_token(), {}}) {
-        loop.spawn(red(at, token));
+        start([&] { return at.red(1, token); });
     }
-    loop.run_until_idle();
     expect_consistent(at.stats(), 4);
     stop.request_stop();
-    loop.run_until_idle();
+    start.run();
     EXPECT_TRUE(at.try_blue(2));
     expect_consistent(at.stats(), 1);
     at.close();
-    loop.run_until_idle();
+    start.run();
     EXPECT_EQ(at.stats().cancellations, 2U);
     EXPECT_EQ(at.stats().exchanges, 1U);
     EXPECT_EQ(at.stats().closed, 1U);
     expect_consistent(at.stats());
-}
-
-TEST(Statistics, CountBothColours) {
-    expect_both_colours_counted<order::fifo>();
-    expect_both_colours_counted<order::lifo>();
-}
-
-task<> select_both(auto& one, auto& other) {
-    (void)co_await tryst::select(one.exchange(1), other.exchange(2));
 }
 
 TEST(Statistics, CountTheCasesOfASelection) {
@@ -179,35 +161,32 @@ TEST(Statistics, CountTheCasesOfASelection) {
         expect_consistent(one.stats(), waiting);
         expect_consistent(other.stats(), waiting);
     };
-    run_loop loop;
-    loop.spawn(select_both(one, other));
-    loop.run_until_idle();
+    const auto choose = [&] { return select(one.exchange(1), other.exchange(2)); };
+    parties start;
+    start(choose);
     expect_waiting(1);
     EXPECT_TRUE(one.try_exchange(3));
-    loop.run_until_idle();
+    start.run();
     EXPECT_EQ(one.stats().exchanges, 1U);
     EXPECT_EQ(other.stats().not_selected, 1U);
 
     // A case that finds its partner at once never waits elsewhere.
-    loop.spawn(offer(other));
-    loop.run_until_idle();
-    loop.run(select_both(one, other));
+    start([&] { return other.exchange(1); });
+    start(choose);
     EXPECT_EQ(one.stats().arrivals, 2U);
     EXPECT_EQ(other.stats().exchanges, 1U);
 
     { // a selection that is destroyed
-        run_loop dying;
-        dying.spawn(select_both(one, other));
-        dying.run_until_idle();
+        parties dying;
+        dying(choose);
         expect_waiting(1);
     }
     EXPECT_EQ(one.stats().not_selected, 1U);
 
-    loop.spawn(select_both(one, other));
-    loop.run_until_idle();
+    start(choose);
     const std::uint64_t lost = other.stats().not_selected;
     one.close();
-    loop.run_until_idle();
+    start.run();
     EXPECT_EQ(one.stats().closed, 1U);
     EXPECT_EQ(other.stats().not_selected, lost + 1);
     expect_waiting(0);
@@ -229,8 +208,7 @@ TEST(Statistics, MeasureTheLongestWaitOfACoroutine) {
     loop.spawn(offer(at));
     loop.run_until_idle();
     std::this_thread::sleep_for(30ms);
-    loop.run(offer(at, 30ms)); // meets nobody but the first
-    EXPECT_EQ(at.stats().exchanges, 1U);
+    loop.run(offer(at)); // meets the first
     EXPECT_GE(at.stats().longest_wait, 30ms);
 }
 
@@ -251,14 +229,14 @@ void expect_no_time_between(const counted_exchanger& at, Wait wait) {
 TEST(Statistics, DoNotCountTheTimeBetweenExchangesAsAWait) {
     counted_exchanger at;
     run_loop loop;
-    expect_no_time_between(at, [&] { loop.run(tryst::when_all(offer(at), offer(at))); });
+    expect_no_time_between(at, [&] { loop.run(when_all(offer(at), offer(at))); });
 }
 
 // The author of such an executor runs all nodes in one `executor_scope`, however long it lasts.
 TEST(Statistics, MeasureWaitsInAScopeThatHasNoBatches) {
     counted_exchanger at;
-    tryst::test::queue_executor queue;
-    const tryst::executor_scope here(queue.ref());
+    queue_executor queue;
+    const executor_scope here(queue.ref());
     expect_no_time_between(at, [&] {
         const bare_coroutine waiting = offer_at_once(at);
         std::thread([&at] { EXPECT_TRUE(at.try_exchange(2)); }).join();
@@ -272,7 +250,7 @@ TEST(Statistics, MeasureWaitsInAScopeThatHasNoBatches) {
 
 TEST(Statistics, AddUpWhenThreadsComeAndGo) {
     counters all;
-    tryst::red_blue_exchanger<int, int, order::lifo, counted> at(all); // nobody is left over
+    red_blue_exchanger<int, int, order::lifo, counted> at(all); // nobody is left over
     constexpr int rounds = 8;
     constexpr int pairs = 20; // more threads than cells of their own
     for (int round = 0; round != rounds; ++round) {
@@ -323,9 +301,9 @@ TEST(Statistics, CountInTheDestructorsOfThreadLocals) {
 
 TEST(Statistics, SurviveTheirExchangerWhileAPartnerResumes) {
     counters all;
-    tryst::test::loop_thread loop;
+    loop_thread loop;
     for (int i = 0; i != 200; ++i) {
-        auto at = std::make_unique<tryst::exchanger<int, counted>>(all);
+        auto at = std::make_unique<exchanger<int, counted>>(all);
         std::latch resumed(1);
         constexpr auto wait = [](auto& where, std::latch& done) -> task<> {
             (void)co_await where.exchange(1);
@@ -342,22 +320,6 @@ TEST(Statistics, SurviveTheirExchangerWhileAPartnerResumes) {
 
 // ---- Names and spans.
 
-struct logged_span {
-    explicit logged_span(const char* name) noexcept : name_(name) { ++alive; }
-    logged_span(const logged_span&) = delete;
-    logged_span& operator=(const logged_span&) = delete;
-    ~logged_span() { --alive; }
-    void end(std::error_code error) noexcept {
-        lines.push_back(name_ + ": " + (error ? error.message() : "exchanged"));
-    }
-
-    static inline std::vector<std::string> lines;
-    static inline int alive = 0;
-
-private:
-    std::string name_;
-};
-
 class Spans : public testing::Test {
 protected:
     void SetUp() override { logged_span::lines.clear(); }
@@ -368,74 +330,64 @@ protected:
     }
 };
 
-using traced_exchanger = tryst::exchanger<int, tryst::traced<logged_span>>;
+using traced_exchanger = exchanger<int, traced<logged_span>>;
 
 TEST_F(Spans, CoverTheWaitNotTheArrivalThatEndsIt) {
     traced_exchanger at;
     EXPECT_STREQ(at.name(), "");
     at.set_name("pairs");
     EXPECT_STREQ(at.name(), "pairs");
-    run_loop loop;
-    loop.spawn(offer(at));
-    loop.run_until_idle();
+    parties start;
+    start([&] { return at.exchange(1); });
     EXPECT_EQ(logged_span::alive, 1);
     EXPECT_TRUE(at.try_exchange(2));
     expect_lines({}); // it ends where the waiting party runs
-    loop.run_until_idle();
+    start.run();
     expect_lines({"pairs: exchanged"});
-}
-
-template <class Channel>
-void expect_no_span_of_an_arrival_that_finds_its_partner(Channel& at) {
-    at.set_name("at");
-    constexpr auto send = [](Channel& to) -> task<> {
-        auto sent = co_await to.send(1);
-        static_cast<void>(sent);
-    };
-    constexpr auto receive = [](Channel& from) -> task<> {
-        auto got = co_await from.receive();
-        static_cast<void>(got);
-    };
-    run_loop loop;
-    loop.spawn(receive(at));
-    loop.run_until_idle();
-    loop.run(send(at));
-    loop.run_until_idle();
-    EXPECT_EQ(logged_span::lines, std::vector<std::string>{"at: exchanged"});
-    EXPECT_EQ(at.stats().arrivals, 2U);
-    logged_span::lines.clear();
-    expect_consistent(at.stats());
 }
 
 TEST_F(Spans, DoNotExistWhereNothingWaits) {
     using traced = tryst::traced<logged_span>;
-    tryst::synchronous_channel<int, order::fifo, counted, traced> oldest;
-    expect_no_span_of_an_arrival_that_finds_its_partner(oldest);
-    tryst::synchronous_channel<int, order::lifo, counted, traced> latest;
-    expect_no_span_of_an_arrival_that_finds_its_partner(latest);
-    tryst::channel<int, counted, traced> unbuffered(0);
-    expect_no_span_of_an_arrival_that_finds_its_partner(unbuffered);
-    tryst::channel<int, counted, traced> buffered(1);
-    expect_no_span_of_an_arrival_that_finds_its_partner(buffered);
-    tryst::channel<int, counted, traced, tryst::single_threaded> alone(1);
-    expect_no_span_of_an_arrival_that_finds_its_partner(alone);
+    const auto check = [](auto& at) {
+        logged_span::lines.clear();
+        at.set_name("at");
+        parties start;
+        start([&] { return at.receive(); });
+        start([&] { return at.send(1); });
+        expect_lines({"at: exchanged"});
+        EXPECT_EQ(at.stats().arrivals, 2U);
+        expect_consistent(at.stats());
+    };
+    synchronous_channel<int, order::fifo, counted, traced> oldest;
+    check(oldest);
+    synchronous_channel<int, order::lifo, counted, traced> latest;
+    check(latest);
+    channel<int, counted, traced> unbuffered(0);
+    check(unbuffered);
+    channel<int, counted, traced> buffered(1);
+    check(buffered);
+    channel<int, counted, traced, single_threaded> alone(1);
+    check(alone);
 }
 
 TEST(Statistics, AddUpForACaseOfASetThatWaitsAgain) {
-    tryst::synchronous_channel<int, order::fifo, counted> at;
+    synchronous_channel<int, order::fifo, counted> at;
     {
-        tryst::case_set<int, tryst::receive_case<decltype(at)>> set;
+        case_set<int, receive_case<decltype(at)>> set;
         set.add(at.receive(), 1);
         EXPECT_FALSE(set.try_next());
         expect_consistent(at.stats(), 1);
         EXPECT_FALSE(at.try_send(1)); // hands the case back
+        EXPECT_EQ(at.stats().not_selected, 1U);
         expect_consistent(at.stats());
-        run_loop loop;
-        loop.spawn([](auto& to) -> task<> { (void)co_await to.send(2); }(at));
-        loop.run_until_idle();
+        parties start;
+        start([&] { return set.next(); });
+        EXPECT_TRUE(at.try_send(2));
+        start.run();
+        start([&] { return at.send(3); });
         EXPECT_TRUE(set.try_next()); // the case claims the sender, and does not wait
-        loop.run_until_idle();
-        EXPECT_EQ(at.stats().exchanges, 1U);
+        start.run();
+        EXPECT_EQ(at.stats().exchanges, 2U);
         expect_consistent(at.stats());
     }
     expect_consistent(at.stats());
@@ -451,13 +403,11 @@ TEST_F(Spans, EndWithTheReason) {
     traced_exchanger dies;
     dies.set_name("dies");
     {
-        run_loop loop;
-        loop.spawn(offer(closes));
-        loop.run_until_idle();
+        parties start;
+        start([&] { return closes.exchange(1); });
         closes.close();
-        loop.run_until_idle();
-        loop.spawn(offer(dies));
-        loop.run_until_idle();
+        start.run();
+        start([&] { return dies.exchange(1); });
     }
     expect_lines({"late: the deadline passed", "closes: the exchanger or channel is closed",
                   "dies: a stop was requested"});
@@ -466,17 +416,13 @@ TEST_F(Spans, EndWithTheReason) {
 TEST_F(Spans, OfASelectionEndTogether) {
     traced_exchanger one;
     one.set_name("one");
-    tryst::red_blue_exchanger<int, int, order::fifo, counted, tryst::traced<logged_span>> other;
+    red_blue_exchanger<int, int, order::fifo, counted, traced<logged_span>> other;
     other.set_name("other");
-    constexpr auto select_colours = [](auto& x, auto& y) -> task<> {
-        (void)co_await tryst::select(x.exchange(1), y.red(2));
-    };
-    run_loop loop;
-    loop.spawn(select_colours(one, other));
-    loop.run_until_idle();
+    parties start;
+    start([&] { return select(one.exchange(1), other.red(2)); });
     EXPECT_EQ(logged_span::alive, 2);
     EXPECT_TRUE(other.try_blue(3));
-    loop.run_until_idle();
+    start.run();
     expect_lines({"one: another case of the selection took place", "other: exchanged"});
     EXPECT_EQ(other.stats().exchanges, 1U);
 }
@@ -484,17 +430,14 @@ TEST_F(Spans, OfASelectionEndTogether) {
 // ---- What the policies cost.
 
 TEST(Statistics, CostNothingWhenOff) {
-    using plain = decltype(std::declval<tryst::exchanger<int>&>().exchange(1));
+    using plain = decltype(std::declval<exchanger<int>&>().exchange(1));
     using observed = decltype(std::declval<counted_exchanger&>().exchange(1));
-    EXPECT_EQ(sizeof(tryst::detail::side<tryst::detail::single_slot, int>::waiter),
-              sizeof(tryst::detail::waiter) + 8);
+    EXPECT_EQ(sizeof(detail::side<detail::single_slot, int>::waiter), sizeof(detail::waiter) + 8);
     EXPECT_LE(sizeof(observed), sizeof(plain) + 8);
-    EXPECT_EQ(sizeof(tryst::detail::protocol<tryst::detail::single_slot>),
-              tryst::detail::line_pair);
-    EXPECT_EQ(
-        sizeof(
-            tryst::detail::protocol<tryst::detail::single_slot, tryst::detail::observer<counted>>),
-        tryst::detail::line_pair);
+    EXPECT_EQ(sizeof(detail::protocol<detail::single_slot>), detail::line_pair);
+    EXPECT_EQ(sizeof(detail::protocol<detail::single_slot, detail::observer<counted>>),
+              detail::line_pair);
 }
 
 } // namespace
+} // namespace tryst::test
