@@ -48,6 +48,11 @@ text state(char letter) {
 text renewed(const text& part) {
     return array({"renewed", part});
 }
+/// What a renewal that consists of these words hears of all its offers.
+text states_of(const texts& words, char letter) {
+    const auto offers = std::ranges::count(words[11], ' ');
+    return array({"", text(static_cast<std::size_t>(offers), letter)});
+}
 
 /// A server that replies to the calls of the script as the test says: to the first call with each
 /// verb, the second, and so on; the last reply is repeated. To others it replies as Redis does when
@@ -96,8 +101,7 @@ private:
         }
         const answer& chosen = found->second[std::min(number, found->second.size()) - 1];
         if (verb == "renew" && chosen && chosen->size() == 1) {
-            const auto offers = std::ranges::count(words[11], ' ');
-            return renewed(array({"", text(static_cast<std::size_t>(offers), chosen->front())}));
+            return renewed(states_of(words, chosen->front()));
         }
         return chosen;
     }
@@ -164,6 +168,14 @@ TEST(RemoteFaults, EndsAnExchangeAsRedisRepliesAtLast) {
          "in doubt",
          {{"withdraw", 2}},
          "request_timeout=300ms&lease=100ms"},
+        // The script was flushed, and another process loaded it before this room joined again.
+        {"a renewal of the earlier record is answered for the new one, which knows no offers",
+         {{"renew", {silence, *rejoin + "-NOSCRIPT No matching script.\r\n", state('?')}},
+          {"join", {joined, array({"joined", "one:g", "born again", ""})}},
+          {"arrive", {waits, matched("second partner")}}},
+         "in doubt",
+         {{"arrive", 1}, {"renew", 4}},
+         "lease=600ms"},
         {"a try is said to wait, which the script never says",
          {{"arrive", {waits}}},
          "in doubt",
@@ -393,36 +405,38 @@ TEST(RemoteFaults, RenewsManyRoomsInFewCalls) {
     thread.join();
 }
 
-// A comparison in two calls, of which the first is refused.
+// A comparison in two calls, of which one is refused.
 TEST(RemoteFaults, KeepsTheDoubtUntilTheWholeComparisonIsAnswered) {
     constexpr int parties = 250;
-    int questions = 0;
-    const auto in_the_new_generation = [&](const texts& words) -> answer {
-        if (words[4] != "renew" || words[7] != "one:h") {
-            return unknown;
-        }
-        const auto count = std::ranges::count(words[11], ' ');
-        return ++questions == 1 ? answer(out_of_memory)
-                                : renewed(array({"", text(static_cast<std::size_t>(count), '?')}));
-    };
-    scripted<redis::remote_channel<text>> at(
-        {{"join", {joined, array({"joined", "one:h", "born", ""})}},
-         {"PING", {lost, "+PONG\r\n"}},
-         {"arrive", {waits}}},
-        "request_timeout=400ms&lease=3s", in_the_new_generation);
-    run_loop loop;
-    int doubtful = 0;
-    for (int i = 0; i != parties; ++i) {
-        loop.spawn([](auto& room, int& count, run_loop& on) -> task<> {
-            const auto got = co_await room.send("mine");
-            EXPECT_EQ(got, errc::in_doubt);
-            if (++count == parties) {
-                on.stop();
+    std::vector<answer> arrivals(parties, waits);
+    arrivals.push_back(matched("")); // if one is sent again
+    for (const int refused : {1, 2}) {
+        int questions = 0;
+        const auto in_the_new_generation = [&](const texts& words) -> answer {
+            if (words[4] != "renew" || words[7] != "one:h") {
+                return unknown;
             }
-        }(at.room, doubtful, loop));
+            return ++questions == refused ? answer(out_of_memory) : renewed(states_of(words, '?'));
+        };
+        scripted<redis::remote_channel<text>> at(
+            {{"join", {joined, array({"joined", "one:h", "born", ""})}},
+             {"PING", {lost, "+PONG\r\n"}},
+             {"arrive", arrivals}},
+            "request_timeout=400ms&lease=3s", in_the_new_generation);
+        run_loop loop;
+        int doubtful = 0;
+        for (int i = 0; i != parties; ++i) {
+            loop.spawn([](auto& room, int& count, run_loop& on) -> task<> {
+                const auto got = co_await room.send("mine");
+                EXPECT_EQ(got, errc::in_doubt);
+                if (++count == parties) {
+                    on.stop();
+                }
+            }(at.room, doubtful, loop));
+        }
+        loop.run();
+        EXPECT_EQ(at.server.count("arrive"), parties);
     }
-    loop.run();
-    EXPECT_EQ(at.server.count("arrive"), parties);
 }
 
 TEST(RemoteFaults, AnswersAQuestionOfARoomThatIsLeft) {
