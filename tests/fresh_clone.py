@@ -28,8 +28,8 @@ LIMIT = 1800  # seconds, for what hangs
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # What runs until it is stopped, or needs arguments. The others run without, and succeed.
 RUNS_UNTIL = {"deadlock": "This program hangs", "uring_echo": "listening on"}
-ARGUMENTS = {"uring_copy": ["README.md", "build/copy.md"]}
-USAGE = {"remote_exchange", "remote_cbor"}  # which need a Redis server; tests/examples starts one
+ARGUMENTS = {"uring_copy": ["README.md", "build/copy.md"], "copy_a_file": ["README.md", "build/copied.md"]}
+USAGE = {"remote_exchange", "remote_cbor", "two_processes"}  # which need a Redis server; tests/examples starts one
 
 
 def run(command: list[str], folder: Path, until: str | None = None) -> tuple[int, str]:
@@ -37,7 +37,8 @@ def run(command: list[str], folder: Path, until: str | None = None) -> tuple[int
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
     process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
-                               env={**os.environ, "TERM": "xterm"}, start_new_session=True)
+                               env={**os.environ, "TERM": "xterm", "QT_QPA_PLATFORM": "offscreen"},
+                               start_new_session=True)
     os.close(theirs)
     alarm = signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
     signal.alarm(LIMIT)

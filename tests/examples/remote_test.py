@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tests the remote examples as pairs of processes that meet in a redis-server of the test.
 
-usage: remote_test.py BINARY REDIS_SERVER
+usage: remote_test.py BINARY REDIS_SERVER [TEST...]
 
 Also tests the user of docs/redis-reference.md: that its commands suffice, and that each is needed.
 """
@@ -19,8 +19,10 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
 TIMEOUT = 60
-ITEMS = {"remote_exchange": (["tea"], ["coffee"]), "remote_cbor": (["ann", "1830"], ["joe", "1790"])}
-SEEN = {"remote_exchange": ("got coffee\n", "got tea\n"), "remote_cbor": ("plays joe, 1790\n", "plays ann, 1830\n")}
+ITEMS = {"remote_exchange": (["tea"], ["coffee"]), "remote_cbor": (["ann", "1830"], ["joe", "1790"]),
+         "two_processes": ([], ["resize 17.png"])}
+SEEN = {"remote_exchange": ("got coffee\n", "got tea\n"), "remote_cbor": ("plays joe, 1790\n", "plays ann, 1830\n"),
+        "two_processes": ("got resize 17.png\n", "a worker has it\n")}
 # The commands of the connection itself.
 HANDSHAKE = {"hello", "ping", "select", "asking", "subscribe", "script|load", "evalsha", "eval"}
 
@@ -110,4 +112,4 @@ class Remote(unittest.TestCase):
 if __name__ == "__main__":
     PROGRAM, REDIS_SERVER = (os.path.abspath(path) for path in sys.argv[1:3])
     NAME = os.path.basename(PROGRAM)
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=[*sys.argv[:1], *sys.argv[3:]])

@@ -1,0 +1,1 @@
+./dev example copy_a_file README.md copied.md
