@@ -133,6 +133,7 @@ private:
         if (node->run == start_) {
             tasks_.push_front(static_cast<spawned_task&>(*node));
         }
+        node->link = nullptr; // the node of a case set outlives this queue
         node->run = nullptr;
     }
 
