@@ -209,6 +209,7 @@ def finish_pages() -> None:
             text = re.sub(r'<a href="#nested-classes">.*?</a>( &#124;\n)?', "", text)
         # A picture in an <object> follows the system's choice of light or dark, not that of the page.
         text = re.sub(r'<object type="image/svg\+xml" data="([^"]+)".*?</object>', r'<img src="\1" alt=""/>', text)
+        text = re.sub("&lt;/?tt&gt;", "", text)  # doxygen leaves these of code in a heading
         text = re.sub(r'<div class="fragment">.*?</div><!-- fragment -->', linked_fragment, text, flags=re.DOTALL)
         if text != before:
             path.write_text(text)

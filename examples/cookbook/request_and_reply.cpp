@@ -16,7 +16,7 @@ using questions = tryst::channel<question>;
 
 tryst::task<> serve(questions& from) {
     while (auto asked = co_await from.receive()) {
-        (void)asked->reply.set(asked->text.size()); // fails if the client has given up
+        (void)asked->reply.set(asked->text.size()); // fails if the client is gone
     }
 }
 
