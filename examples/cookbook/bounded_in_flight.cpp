@@ -7,7 +7,7 @@
 
 using namespace std::chrono_literals;
 struct place {};
-using places = tryst::channel<place>; // a semaphore: as many places as its limit
+using semaphore = tryst::channel<place>; // has as many places as its limit
 
 struct counts {
     int now = 0;
@@ -15,7 +15,7 @@ struct counts {
     int all = 0;
 };
 
-tryst::task<> download(places& taken, counts& running) {
+tryst::task<> download(semaphore& taken, counts& running) {
     running.most = std::max(running.most, ++running.now);
     co_await tryst::sleep_for(1ms);
     --running.now;
@@ -24,7 +24,7 @@ tryst::task<> download(places& taken, counts& running) {
 }
 
 tryst::task<> run() {
-    places taken(3);
+    semaphore taken(3);
     counts running;
     tryst::task_scope downloads;
     for (int i = 0; i != 10; ++i) {
