@@ -348,10 +348,10 @@ using listed = traced<listed_wait>;
 /// A wait is listed from its beginning to the moment when its party goes on: also if its partner
 /// has come, and the party's executor has not run it yet. The time is that of the executor's
 /// batches, as for `statistics::longest_wait`. A deadline is listed once it has taken effect (see
-/// `traced`). Of a selection, each case is listed that waits at a
-/// listed exchanger; of a `case_set`, also between two rounds. Names are cut after 47 characters.
-/// If there are more than 256 places, the others are only counted. An operation that a function of
-/// `when_any` returned has no place.
+/// `traced`). Of a selection, each case is listed that waits at a listed exchanger; of a
+/// `case_set`, also between two rounds. Names are cut after 47 characters. If there are more than
+/// 256 places, the others are only counted. An operation that a function of `when_any` returned has
+/// no place.
 /// @param to  where to write, a line at a time.
 /// @throws what `to` throws.
 /// @progress   blocking: parties that begin or end a listed wait wait for the walk of their list.

@@ -211,17 +211,22 @@ TEST_F(DumpOfWaiters, LeavesOutWhatTheSignalHasInterrupted) {
 }
 
 TEST_F(DumpOfWaiters, LetsASpanOfYourOwnContainItsEntry) {
+    using namespace std::chrono_literals;
     struct own_span {
         own_span(const char* name, std::source_location where) noexcept : entry(name, where) {}
+        void set_deadline(std::chrono::steady_clock::time_point when) noexcept {
+            entry.set_deadline(when);
+        }
         void end(std::error_code how) noexcept { ended = how; }
         listed_wait entry;
         std::error_code ended;
     };
     synchronous_channel<int, order::fifo, traced<own_span>> mine;
     mine.set_name("mine");
-    const auto waits = [&]() -> bare_coroutine { static_cast<void>(co_await mine.receive()); };
+    const auto waits = [&]() -> bare_coroutine { static_cast<void>(co_await mine.receive(2h)); };
     const auto waiting = waits();
-    EXPECT_TRUE(matches(dump(), "1 party waits\n1 at mine for .*dump_waiters_test.cpp:.*\n"));
+    EXPECT_TRUE(matches(dump(), "1 party waits\n1 at mine for [^,]*, 1 with a deadline, "
+                                "the next in 7.*dump_waiters_test.cpp:.*\n"));
     mine.close();
 }
 
