@@ -5,10 +5,10 @@
 /// Standard library only. Never allocates or throws.
 #pragma once
 
-#include <tryst/detail/meet/buffering.hpp>
+#include <tryst/detail/meet/buffer_parties.hpp>
 #include <tryst/detail/meet/commitment.hpp>
-#include <tryst/detail/meet/item_buffer.hpp>
 #include <tryst/detail/meet/section_lock.hpp>
+#include <tryst/detail/meet/section_protocol.hpp>
 #include <tryst/detail/meet/steps.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>

@@ -6,270 +6,22 @@
 #pragma once
 
 #include <tryst/detail/meet/arena.hpp>
+#include <tryst/detail/meet/buffer_parties.hpp>
 #include <tryst/detail/meet/commitment.hpp>
 #include <tryst/detail/meet/item_queue.hpp>
-#include <tryst/detail/meet/item_requirements.hpp>
 #include <tryst/detail/meet/section_lock.hpp>
 #include <tryst/detail/meet/standing_word.hpp>
 #include <tryst/detail/meet/steps.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/run/linked_list.hpp>
-#include <tryst/result.hpp>
 
 #include <cstddef>
-#include <memory>
 #include <new>
-#include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace tryst::detail {
-
-/// What the policies of a channel choose.
-/// @tparam Of    the function object that weighs an item; void if items are counted.
-/// @tparam Lock  a `section_lock`, or `no_lock`.
-template <class T, class Of, class Lock, class Observer>
-struct buffer_rules {
-    using item = T;
-    using weigh = Of;
-    using lock = Lock;
-    using observer = Observer;
-    static constexpr bool weighs = !std::is_void_v<Of>;
-
-    static std::size_t weight_of([[maybe_unused]] const T& item) noexcept {
-        if constexpr (weighs) {
-            return Of()(item);
-        } else {
-            return 1;
-        }
-    }
-};
-
-// ---- The waiters. Their members belong to the owner, and to the lock's holder while they wait.
-
-/// A sender: some items of an array.
-template <class Rules>
-struct sender : Rules::observer::waiter, list_links<sender<Rules>> {
-    using item_type = typename Rules::item;
-    static constexpr colour side = colour::red;
-
-    sender(item_type* first, std::size_t count) noexcept : next(first), left(count) {}
-
-    /// Call once `*next` is alive.
-    void weigh() noexcept {
-        if constexpr (Rules::weighs) {
-            weight = left != 0 ? Rules::weight_of(*next) : 0;
-        }
-    }
-
-    void advance() noexcept {
-        ++next;
-        --left;
-        weigh();
-    }
-
-    item_type* next; ///< The first item that has not been sent.
-    std::size_t left;
-    /// Of `*next`.
-    [[no_unique_address]] std::conditional_t<Rules::weighs, std::size_t, nothing> weight{};
-};
-
-/// A sender of one item, which it contains.
-template <class Rules>
-class item_sender : public sender<Rules> {
-    using item_type = typename Rules::item;
-
-public:
-    static constexpr bool is_batch = false;
-    using own_type = item_type;
-    using result_type = exchange_result<void, item_type>;
-
-    explicit item_sender(item_type&& given) noexcept
-        : sender<Rules>(std::addressof(sent_), 1), sent_(std::move(given)) {
-        this->weigh();
-    }
-    item_sender(const item_sender&) = delete;
-    item_sender& operator=(const item_sender&) = delete;
-
-    item_type& own() noexcept { return sent_; }
-
-    result_type take_result() noexcept {
-        return this->result == outcome::exchanged
-                   ? result_type(nothing())
-                   : result_type(static_cast<exchange_errc>(this->result), std::move(sent_));
-    }
-
-private:
-    item_type sent_;
-};
-
-/// A sender of an array of the caller.
-template <class Rules>
-class span_sender : public sender<Rules> {
-    using item_type = typename Rules::item;
-
-public:
-    static constexpr bool is_batch = true; ///< It may fail after it has sent some of its items.
-    using own_type = std::span<item_type>;
-    using result_type = exchange_result<void, std::span<item_type>>;
-
-    explicit span_sender(std::span<item_type>&& given) noexcept
-        : sender<Rules>(given.data(), given.size()) {
-        this->weigh();
-    }
-    span_sender(const span_sender&) = delete;
-    span_sender& operator=(const span_sender&) = delete;
-
-    /// The items that have not been sent.
-    std::span<item_type>& own() noexcept { return rest_ = {this->next, this->left}; }
-
-    result_type take_result() noexcept {
-        return this->result == outcome::exchanged
-                   ? result_type(nothing())
-                   : result_type(static_cast<exchange_errc>(this->result), std::move(own()));
-    }
-
-private:
-    std::span<item_type> rest_;
-};
-
-/// A receiver: places for items.
-template <class Rules>
-struct receiver : Rules::observer::waiter, list_links<receiver<Rules>> {
-    using item_type = typename Rules::item;
-    static constexpr colour side = colour::blue;
-
-    /// Puts an item into the next place.
-    using put_function = void (*)(receiver&, item_type&&) noexcept;
-
-    receiver(std::size_t places, put_function how) noexcept : left(places), put(how) {}
-
-    void take(item_type& from) noexcept {
-        put(*this, std::move(from));
-        --left;
-    }
-
-    /// As `take`, for a receiver whose type is known.
-    template <class Known>
-    static void take_into(Known& known, item_type& from) noexcept {
-        Known::put_item(known, std::move(from));
-        --known.left;
-    }
-
-    std::size_t left; ///< The number of places that are free.
-    put_function put;
-};
-
-/// A receiver of one item, which it contains then.
-template <class Rules>
-class item_receiver : public receiver<Rules> {
-    using item_type = typename Rules::item;
-
-public:
-    using own_type = nothing;
-    using result_type = exchange_result<item_type, void>;
-    static constexpr bool is_batch = false;
-
-    explicit item_receiver(nothing&& /*none*/) noexcept : receiver<Rules>(1, put_item) {}
-    item_receiver(const item_receiver&) = delete;
-    item_receiver& operator=(const item_receiver&) = delete;
-    ~item_receiver() {
-        if (this->result == outcome::exchanged) {
-            std::destroy_at(std::addressof(received));
-        }
-    }
-
-    nothing& own() noexcept { return none_; }
-
-    static void put_item(receiver<Rules>& self, item_type&& from) noexcept {
-        std::construct_at(std::addressof(static_cast<item_receiver&>(self).received),
-                          std::move(from));
-    }
-
-    result_type take_result() noexcept {
-        return this->result == outcome::exchanged
-                   ? result_type(std::move(received))
-                   : result_type(static_cast<exchange_errc>(this->result), nothing());
-    }
-
-private:
-    [[no_unique_address]] nothing none_;
-    union {
-        item_type received;
-    };
-};
-
-/// Places at the end of a vector that has reserved them.
-template <class Item>
-struct vector_places {
-    std::vector<Item>* where;
-    std::size_t most;
-
-    std::size_t count() const noexcept { return most; }
-    void put(std::size_t /*index*/, Item&& from) const noexcept {
-        where->push_back(std::move(from));
-    }
-};
-
-/// The elements of a caller's array.
-template <class Item>
-struct span_places {
-    std::span<Item> where;
-
-    std::size_t count() const noexcept { return where.size(); }
-    void put(std::size_t index, Item&& from) const noexcept { where[index] = std::move(from); }
-};
-
-/// A receiver of several items. Its result is their number, at least one unless it has no place.
-template <class Rules, class Places>
-class batch_receiver : public receiver<Rules> {
-    using item_type = typename Rules::item;
-
-public:
-    using own_type = Places;
-    using result_type = exchange_result<std::size_t, void>;
-    static constexpr bool is_batch = true;
-
-    explicit batch_receiver(Places&& places) noexcept
-        : receiver<Rules>(places.count(), put_item), places_(places) {}
-    batch_receiver(const batch_receiver&) = delete;
-    batch_receiver& operator=(const batch_receiver&) = delete;
-
-    Places& own() noexcept { return places_; }
-
-    static void put_item(receiver<Rules>& self, item_type&& from) noexcept {
-        auto& mine = static_cast<batch_receiver&>(self);
-        mine.places_.put(mine.count_taken(), std::move(from));
-    }
-
-    bool has_taken() const noexcept { return count_taken() != 0; }
-
-    result_type take_result() noexcept {
-        return this->result == outcome::exchanged
-                   ? result_type(count_taken())
-                   : result_type(static_cast<exchange_errc>(this->result), nothing());
-    }
-
-private:
-    std::size_t count_taken() const noexcept { return places_.count() - this->left; }
-
-    Places places_;
-};
-
-// ---- The buffer.
-
-/// What a section has done for the party that called it.
-enum class progress : std::uint8_t {
-    completed, ///< All its items have changed hands.
-    unfinished, ///< The section did enough: call it again.
-    held, ///< A partner's selection is being registered: call it again after a moment.
-    no_block, ///< Call it again after `grow`.
-    waiting, ///< The party waits in its list.
-    no_partner, ///< It could only wait.
-    closed, ///< The channel is closed.
-};
 
 /* The buffer
  * The items, and the two lists of waiting parties, under one lock. Why not cells with three cursors
@@ -306,17 +58,12 @@ public:
     static constexpr bool leave_admits = Rules::weighs && W::side == colour::red;
 
     struct entry {
-        explicit entry(item& from, std::size_t weight_of_it) noexcept
-            : value(std::move(from)), weight(weight_of_it) {}
+        explicit entry(item& from, typename Rules::weight of_it) noexcept
+            : value(std::move(from)), weight(of_it) {}
         item value;
-        std::size_t weight;
+        [[no_unique_address]] typename Rules::weight weight;
     };
-    struct counted_entry {
-        explicit counted_entry(item& from, std::size_t /*one*/) noexcept : value(std::move(from)) {}
-        item value;
-        static constexpr std::size_t weight = 1;
-    };
-    using items = item_queue<std::conditional_t<Rules::weighs, entry, counted_entry>>;
+    using items = item_queue<entry>;
 
     /// Call once, before the channel is used.
     /// @throws std::bad_alloc.
@@ -458,7 +205,7 @@ public:
             if (sender* const q = senders_.front(); q != nullptr) {
                 const auto committed = decide(senders_, *q, seen);
                 if (committed == commit_result::held) {
-                    if (!is_first(w)) {
+                    if (w.has_taken()) {
                         break;
                     }
                     return yield(w, *q);
@@ -466,7 +213,7 @@ public:
                 if (committed == commit_result::stale) {
                     continue;
                 }
-                seen.paired(w, is_first(w));
+                seen.paired(w, !w.has_taken());
                 seen.count(counted_event::wait, q->left != 1);
                 receiver::take_into(w, *q->next);
                 q->advance();
@@ -480,7 +227,7 @@ public:
                 }
                 continue;
             }
-            if (!is_first(w)) {
+            if (w.has_taken()) {
                 break;
             }
             if (closed_) {
@@ -518,11 +265,7 @@ public:
         if (!w.is_linked()) {
             return false;
         }
-        if constexpr (W::side == colour::red) {
-            senders_.remove(w);
-        } else {
-            receivers_.remove(w);
-        }
+        list_of(w).remove(w);
         return true;
     }
 
@@ -590,17 +333,12 @@ private:
         return how == outcome::closed ? closing_ : cancelling_;
     }
 
-    static std::size_t weight_of(const sender& q) noexcept {
-        if constexpr (Rules::weighs) {
-            return q.weight;
-        } else {
-            return 1;
-        }
-    }
+    linked_queue<sender>& list_of(const sender& /*q*/) noexcept { return senders_; }
+    linked_queue<receiver>& list_of(const receiver& /*q*/) noexcept { return receivers_; }
 
     /// An item that is heavier than the limit has room in an empty buffer.
     bool fits(const sender& q) const noexcept {
-        const std::size_t weight = weight_of(q);
+        const std::size_t weight = q.weight;
         return limit_ != 0 && (items_.empty() || (inside_ <= limit_ && weight <= limit_ - inside_));
     }
 
@@ -641,41 +379,25 @@ private:
         return !closed_ && senders_.empty();
     }
 
-    template <class BeforeWait>
-    progress wait(sender& q, BeforeWait before_wait) noexcept {
+    template <class W, class BeforeWait>
+    progress wait(W& w, BeforeWait before_wait) noexcept {
         before_wait();
-        senders_.push_back(q);
-        return progress::waiting;
-    }
-    template <class BeforeWait>
-    progress wait(receiver& q, BeforeWait before_wait) noexcept {
-        before_wait();
-        receivers_.push_back(q);
+        list_of(w).push_back(w);
         return progress::waiting;
     }
 
     [[gnu::always_inline]] void enter(sender& q) noexcept {
-        const std::size_t weight = weight_of(q);
-        items_.push(*q.next, weight);
-        inside_ += weight;
+        items_.push(*q.next, q.weight);
+        inside_ += q.weight;
         q.advance();
     }
 
     template <class W>
     [[gnu::always_inline]] void take_front(W& w, observer& seen) noexcept {
-        seen.paired(w, is_first(w));
+        seen.paired(w, !w.has_taken());
         receiver::take_into(w, items_.front().value);
         inside_ -= items_.front().weight;
         items_.pop();
-    }
-
-    template <class W>
-    static bool is_first(const W& w) noexcept {
-        if constexpr (W::is_batch) {
-            return !w.has_taken();
-        } else {
-            return true;
-        }
     }
 
     /// Decides for `q`, the first party in `from`. Takes it out if it is one of several cases,
