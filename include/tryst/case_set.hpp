@@ -6,6 +6,7 @@
 
 #include <tryst/case_set_result.hpp>
 #include <tryst/detail/meet/awaitable_operation.hpp>
+#include <tryst/detail/meet/case_set_round.hpp>
 #include <tryst/detail/meet/standing_cases.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/select.hpp>

@@ -56,7 +56,7 @@ SCENES_OF = {"detail/meet/dual_queue.hpp": ("fifo",), "detail/meet/segment_list.
              "detail/meet/dual_stack.hpp": ("lifo",), "detail/meet/node_pool.hpp": ("fifo", "lifo"),
              "detail/meet/commitment.hpp": ("select",), "detail/meet/selection.hpp": ("select",),
              "detail/meet/decided_wait.hpp": ("select", "set_"), "detail/meet/standing_word.hpp": ("set_",),
-             "detail/meet/standing_cases.hpp": ("set_",), "detail/meet/case_registry.hpp": ("set_",),
+             "detail/meet/standing_cases.hpp": ("set_",), "detail/meet/case_set_round.hpp": ("set_",), "detail/meet/case_registry.hpp": ("set_",),
              "detail/meet/selection_cases.hpp": ("select",), "detail/meet/event_case.hpp": ("select",), "loop_executor.hpp": ("executor_",),
              "detail/meet/future_state.hpp": ("future_",), "detail/meet/item_buffer.hpp": ("buffer_",),
              "detail/meet/buffering.hpp": ("buffer_", "future_"), "detail/meet/section_lock.hpp": ("buffer_", "future_")}
@@ -619,13 +619,14 @@ def select() -> Iterator[Mutant]:
     yield mutant(wait, "no limits begin after the turn", "        self().wait_node().run = Done;\n        return start_limits_and_park();\n",
                  "        self().wait_node().run = Done;\n        return park_now();\n")
     yield mutant(wait, "a stopped selection is not posted", "            detail::post(self().wait_node());\n", "")
-    yield mutant(selection, "a destroyed frame does not wait for its item",
-                 "            if (!has_been_parked()) {\n                base::await_settled();\n            } else if (!queued",
-                 "            if (has_been_parked() && !queued")
-    yield mutant(selection, "a destroyed frame leaves its resumption in the queue", "on && on.retract(&cases_.first())", "false")
-    yield mutant(selection, "a destroyed frame does not wait for its resumption", "                detail::yield_until([&] { return on.retract(&won); });\n", "")
-    yield mutant(selection, "a destroyed frame does not decide", "        if (!try_decide_none() && decided() != nullptr) {", "        if (decided() != nullptr) {")
-    yield mutant(selection, "a destroyed frame leaves its offers", "            }\n        }\n        leave_all();\n        end_wait", "            }\n        }\n        end_wait")
+    yield mutant(wait, "a destroyed frame does not wait for its item",
+                 "        if (!self().word().has_been_parked()) {\n            await_settled();\n        } else if (!queued",
+                 "        if (self().word().has_been_parked() && !queued")
+    yield mutant(wait, "a destroyed frame leaves its resumption in the queue", "on && on.retract(&self().wait_node())", "false")
+    yield mutant(wait, "a destroyed frame does not wait for its resumption", "            detail::yield_until([&] { return on.retract(posted); });\n", "")
+    yield mutant(wait, "a destroyed frame does not decide", "        if (self().word().try_decide_none()) {\n            return;\n        }\n", "")
+    yield mutant(selection, "a destroyed frame leaves its offers", "        base::decide_none_or_await();\n        leave_all();\n",
+                 "        base::decide_none_or_await();\n")
     event = "detail/meet/event_case.hpp"
     yield mutant(event, "an event does not commit", "its.commit(*this);", "commitment::commit_result::parked;")
     yield mutant(event, "an event does not post the owner", "            detail::post(*this);\n", "")
@@ -858,8 +859,6 @@ def sets() -> Iterator[Mutant]:
                  also=("            take_back(word_.end_yield());\n", "            unlisted_.remove(*one);\n            take_back(word_.end_yield());\n"))
     yield mutant(cases, "a yield never ends", "            take_back(word_.end_yield());\n", "")
     yield mutant(cases, "the result of a destroyed round is lost", "return round_ == nullptr && word_.decided() != nullptr;", "return false;")
-    yield mutant(cases, "a destroyed frame does not wait for its resumption",
-                 "                detail::yield_until([&] { return on.retract(&wait_node()); });\n", "")
     yield mutant("detail/meet/item_buffer.hpp", "a case is taken out after it was handed back",
                  "        from.remove(q); // first, because the owner may end a case that was handed back\n", "",
                  also=("                    continue;\n                }\n                return commit_result::stale;",

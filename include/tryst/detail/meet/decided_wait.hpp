@@ -12,13 +12,17 @@
 #include <tryst/detail/platform/trace.hpp>
 #include <tryst/executor.hpp>
 
+#include <cassert>
+
 namespace tryst::detail {
 
 /// @tparam Derived  a `selection` or a `case_set_round`. It has what `pending` needs, and
 ///   - `word()`, a `commitment` or a `standing_word`;
 ///   - `register_cases()`, which returns whether a case is decided;
 ///   - `set_executor(on)`; `has_events`, `has_timed_events` and `start_events()` for the cases that
-///     are events.
+///     are events;
+///   - `posted()`, the waiter that the completer of a parked owner posts, if the decision may be for
+///     a case.
 template <class Derived, class Limits>
 class decided_wait : public pending<Derived, Limits> {
     using base = pending<Derived, Limits>;
@@ -107,6 +111,28 @@ protected:
     void await_settled() noexcept {
         if (!is_complete()) {
             detail::spin_until([this] { return is_complete(); });
+        }
+    }
+
+    /// For `abandon_wait`: decides for no case. If a completer was faster, waits until it has taken
+    /// its last step, and takes back its post.
+    void decide_none_or_await() noexcept {
+        base::end_limits();
+        const executor_ref on = self().wait_executor();
+        const bool queued = on && on.retract(&self().wait_node());
+        if (self().word().try_decide_none()) {
+            return;
+        }
+        waiter* const posted = self().posted();
+        if (posted == nullptr) {
+            return;
+        }
+        if (!self().word().has_been_parked()) {
+            await_settled();
+        } else if (!queued && !(on && on.retract(posted))) {
+            assert(on && "tryst: a coroutine without an executor was destroyed while it was being "
+                         "resumed");
+            detail::yield_until([&] { return on.retract(posted); });
         }
     }
 

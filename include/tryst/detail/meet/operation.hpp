@@ -53,7 +53,7 @@ struct exchange_proposal {
  * A blocking wait uses the steps below `start` one by one, because it spins or yields instead of
  * waiting for a turn. */
 template <class Side, class Limits>
-class operation : private Side::waiter, private pending<operation<Side, Limits>, Limits> {
+class operation : private Side::waiter, public pending<operation<Side, Limits>, Limits> {
     using base = pending<operation, Limits>;
     friend base;
     friend wait_limits<operation, Limits>;
@@ -97,12 +97,6 @@ public:
     bool prepare_start() noexcept {
         return has_been_stopped() || protocol_->template begin<Party>(mine());
     }
-
-    using base::abandon;
-    using base::request_cancel;
-    using base::run_node;
-    using base::set_location;
-    using base::start;
 
     /// Detaches the operation from its stop and its timer. Precondition: it is complete, not
     /// started, or being abandoned.
@@ -171,11 +165,6 @@ public:
         base::start_stop();
         return protocol_->park(mine());
     }
-
-    using base::is_timed;
-    using base::take_token;
-    using base::time_given;
-    using base::time_limit;
 
 private:
     typename Side::waiter& mine() noexcept { return *this; }

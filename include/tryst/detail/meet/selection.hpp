@@ -49,7 +49,7 @@ struct selection_proposal {
  * One waiter stands for the selection: the node of `first()` is posted for its check and by its
  * cancellers. A completer posts the node of the case that it decides. */
 template <class Cases, class Limits>
-class selection : private commitment, private decided_wait<selection<Cases, Limits>, Limits> {
+class selection : private commitment, public decided_wait<selection<Cases, Limits>, Limits> {
     using base = decided_wait<selection, Limits>;
     friend base;
     friend pending<selection, Limits>;
@@ -111,13 +111,7 @@ public:
         }
     }
 
-    using base::abandon;
-    using base::cancel;
-    using base::prepare_start;
-    using base::request_cancel;
-    using base::run_node;
-    using base::set_location;
-    using base::start;
+    using base::park; // not that of `commitment`
 
     /// Ends the use of the limits and of the exchangers. Precondition: complete, not started, or
     /// being abandoned.
@@ -151,18 +145,6 @@ public:
         return cases_.take_result(won, won != nullptr ? outcome::not_selected : reason());
     }
 
-    // ---- The steps of a blocking wait (blocking_wait.hpp).
-
-    using base::begin;
-    using base::is_complete;
-    using base::look_again;
-    using base::park;
-
-    using base::is_timed;
-    using base::take_token;
-    using base::time_given;
-    using base::time_limit;
-
 private:
     static selection& from(executor_node* node) noexcept {
         return *static_cast<selection*>(
@@ -185,6 +167,7 @@ private:
     executor_ref wait_executor() noexcept { return cases_.first().executor; }
 
     commitment& word() noexcept { return *this; }
+    waiter* posted() const noexcept { return decided(); }
     static constexpr bool has_events = Cases::has_events;
     static constexpr bool has_timed_events = Cases::needs_timers;
 
@@ -208,21 +191,8 @@ private:
     }
     void complete_own(outcome how) noexcept { decide_none(how); }
 
-    /// For `abandon`, after `start`.
     void abandon_wait() noexcept {
-        base::end_limits();
-        const executor_ref on = cases_.first().executor;
-        const bool queued = on && on.retract(&cases_.first());
-        if (!try_decide_none() && decided() != nullptr) {
-            waiter& won = *decided();
-            if (!has_been_parked()) {
-                base::await_settled();
-            } else if (!queued && !(on && on.retract(&won))) {
-                assert(on && "tryst: a coroutine without an executor was destroyed while it was "
-                             "being resumed");
-                detail::yield_until([&] { return on.retract(&won); });
-            }
-        }
+        base::decide_none_or_await();
         leave_all();
         end_wait(outcome::cancelled);
     }
