@@ -86,7 +86,7 @@ BROKEN_BY = {
     "I50": "counters: a canceller does not pin the exchanger",
     "I51": "buffer: a receiver that makes room admits nobody",
     "I52": "buffer: a section takes no lock",
-    "I53": "buffer: a stale waiter is not handed back",
+    "I53": "buffer: a party does not commit",
     "I54": "buffer: a batch passes a sender that waits",
     "I55": "buffer: a party admits others before it is decided",
     "I56": "buffer: a batch does not pin the channel",

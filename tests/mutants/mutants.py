@@ -549,6 +549,7 @@ def pool() -> Iterator[Mutant]:
 def select() -> Iterator[Mutant]:
     """The steps of a selection."""
     steps = "detail/meet/steps.hpp"
+    claimed = "detail/meet/claimed_case.hpp"
     commitment = "detail/meet/commitment.hpp"
     selection = "detail/meet/selection.hpp"
     wait = "detail/meet/decided_wait.hpp"
@@ -573,10 +574,11 @@ def select() -> Iterator[Mutant]:
     yield mutant(commitment, "a canceller posts without a decision", "is_parked ? none(by_deadline) : by_deadline ? expired : stopped",
                  "by_deadline ? expired : stopped")
     yield mutant(commitment, "that the owner was parked is not kept", "to_word(q) | (is_parked ? was_parked : 0)", "to_word(q)")
-    yield mutant(steps, "a stale waiter is not handed back", "                    q.state.complete(arena_); // its owner may be withdrawing it (I5)\n", "")
-    yield mutant(steps, "a hand-back does not pin the exchanger", "                    q.state.complete(arena_); // its owner may be withdrawing it (I5)\n",
-                 "                    struct {\n                        void pin() {}\n                        void unpin() {}\n"
-                 "                    } nothing;\n                    q.state.complete(nothing);\n")
+    hands_back = "            q.state.complete(pins); // its owner may be withdrawing it (I5)\n"
+    yield mutant(claimed, "a stale waiter is not handed back", hands_back, "            static_cast<void>(pins);\n")
+    yield mutant(claimed, "a hand-back does not pin the exchanger", hands_back,
+                 "            static_cast<void>(pins);\n            struct {\n                void pin() {}\n"
+                 "                void unpin() {}\n            } nothing;\n            q.state.complete(nothing);\n")
     own = "        set_own_outcome(w, outcome::exchanged);\n"
     ends = ("        const bool suspended = complete_in_list(q, outcome::exchanged);\n",
             "        end_swap(detail::complete_case(q, outcome::exchanged, committed), q, moving);\n")
@@ -764,8 +766,8 @@ def counters() -> Iterator[Mutant]:
                  "            arena_.unpin();\n            return out;\n")
     yield Mutant("counters: a party that moves from the arena counts as one more", observer,
                  "            if (!w.began.is_set()) [[likely]] {\n", "            if (true) {\n")
-    yield Mutant("counters: a stale waiter is not counted", steps,
-                 "            observer_.ended(q, outcome::not_selected);\n", "")
+    yield Mutant("counters: a stale waiter is not counted", "detail/meet/claimed_case.hpp",
+                 "            seen.ended(q, outcome::not_selected);\n", "")
     yield Mutant("counters: a case that waits again does not arrive again", "detail/meet/standing_cases.hpp",
                  "            Side::observer::renew(waiting);\n", "")
     yield Mutant("probes: each arrival in a queue waits", "detail/meet/fifo.hpp", "        while (true) {\n",
@@ -861,8 +863,8 @@ def sets() -> Iterator[Mutant]:
     yield mutant(cases, "the result of a destroyed round is lost", "return round_ == nullptr && word_.decided() != nullptr;", "return false;")
     yield mutant("detail/meet/item_buffer.hpp", "a case is taken out after it was handed back",
                  "        from.remove(q); // first, because the owner may end a case that was handed back\n", "",
-                 also=("                    continue;\n                }\n                return commit_result::stale;",
-                       "                    continue;\n                }\n                from.remove(q);\n                return commit_result::stale;"))
+                 also=("        if (result == commit_result::held) {\n            from.push_front(q);\n",
+                       "        if (result != commit_result::held) {\n            from.remove(q);\n"))
 
 
 def buffers() -> Iterator[Mutant]:
@@ -879,11 +881,9 @@ def buffers() -> Iterator[Mutant]:
     yield mutant(protocol, "a higher limit admits nobody", "        base::admit();\n", "        arena_.unpin();\n")
     yield mutant(file, "one section admits one sender in all", "outcome::exchanged, committed, admits()};", "outcome::exchanged, committed, false};")
     yield mutant(file, "an admitted sender is not completed", "return {&q, outcome::exchanged,", "return {nullptr, outcome::exchanged,")
-    yield mutant(file, "a stale waiter is not handed back", "                q.state.complete(*arena_); // its owner may be withdrawing it (I5)\n",
-                 "")
     yield mutant(file, "a claimed waiter withdraws", "if (!w.is_linked()) {\n            return false;",
                  "if (!w.is_linked()) {\n            return true;")
-    yield mutant(file, "a party does not commit", "const auto result = detail::try_commit(q);", "const auto result = commit_result::parked;")
+    yield mutant(file, "a party does not commit", "const auto result = detail::decide_for(q, *arena_, seen);", "const auto result = commit_result::parked;")
     pins = "now != progress::completed || partner.more || may_withdraw"
     yield mutant(file, "a batch does not pin the channel", pins, "partner.more || may_withdraw")
     yield mutant(file, "several admissions do not pin the channel", pins, "now != progress::completed || may_withdraw")

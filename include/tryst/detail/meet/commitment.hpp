@@ -34,7 +34,7 @@ namespace tryst::detail {
  *
  * I41. A completer that has claimed a waiter of a selection commits to it before it touches the
  *     item or the outcome, and before it resumes any party. If another case has been decided, the
- *     waiter is *stale*, and the completer hands it back (`steps::commit`). The owner ends its
+ *     waiter is *stale*, and the completer hands it back (claimed_case.hpp). The owner ends its
  *     selection only after each of its waiters has been withdrawn or handed back. So the word
  *     outlives every commit.
  *

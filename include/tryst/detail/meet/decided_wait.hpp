@@ -21,8 +21,8 @@ namespace tryst::detail {
 ///   - `register_cases()`, which returns whether a case is decided;
 ///   - `set_executor(on)`; `has_events`, `has_timed_events` and `start_events()` for the cases that
 ///     are events;
-///   - `posted()`, the waiter that the completer of a parked owner posts, if the decision may be for
-///     a case.
+///   - `posted()`, the waiter that the completer of a parked owner posts, if the decision may be
+///     for a case.
 template <class Derived, class Limits>
 class decided_wait : public pending<Derived, Limits> {
     using base = pending<Derived, Limits>;

@@ -7,6 +7,7 @@
 
 #include <tryst/detail/meet/arena.hpp>
 #include <tryst/detail/meet/buffer_parties.hpp>
+#include <tryst/detail/meet/claimed_case.hpp>
 #include <tryst/detail/meet/commitment.hpp>
 #include <tryst/detail/meet/item_queue.hpp>
 #include <tryst/detail/meet/section_lock.hpp>
@@ -409,21 +410,11 @@ private:
     template <class List, class Party>
     [[gnu::noinline]] commit_result decide_case(List& from, Party& q, observer& seen) noexcept {
         from.remove(q); // first, because the owner may end a case that was handed back
-        while (true) {
-            const auto result = detail::try_commit(q);
-            if (result == commit_result::held) {
-                from.push_front(q);
-            } else if (result == commit_result::stale) {
-                seen.ended(q, outcome::not_selected);
-                q.state.complete(*arena_); // its owner may be withdrawing it (I5)
-            } else if (result == commit_result::away) {
-                if (!detail::hand_back(q, seen)) {
-                    continue;
-                }
-                return commit_result::stale;
-            }
-            return result;
+        const auto result = detail::decide_for(q, *arena_, seen);
+        if (result == commit_result::held) {
+            from.push_front(q);
         }
+        return result;
     }
 
     /// Hands the first sender back while it is a case whose owner is away, or about to be: it must

@@ -10,7 +10,6 @@
 #include <tryst/detail/platform/spin.hpp>
 #include <tryst/detail/platform/trace.hpp>
 #include <tryst/detail/run/linked_list.hpp>
-#include <tryst/statistics.hpp>
 
 #include <cstdint>
 #include <utility>
@@ -369,41 +368,5 @@ private:
     bool is_yielding_ = false; ///< Only the owner reads this and the next.
     bool was_parked_ = false;
 };
-
-// ---- A completer, which has claimed `q`, one of several cases.
-
-/// Decides for it. Does not wait.
-inline commitment::commit_result try_commit(waiter& q) noexcept {
-    return q.kind == waiter::kind_type::standing ? standing_word::of(q).try_commit(q)
-                                                 : commitment::of(q).try_commit(q);
-}
-
-/// Waits while its owner registers.
-inline void await_registration(waiter& q) noexcept {
-    q.kind == waiter::kind_type::standing ? standing_word::of(q).await_open()
-                                          : commitment::of(q).await_open();
-}
-
-/// After `away`. @returns as `standing_word::hand_back`.
-template <class Observer>
-bool hand_back(waiter& q, Observer& seen) noexcept {
-    seen.ended(q, outcome::not_selected); // before the owner may end it
-    const bool done = standing_word::of(q).hand_back(q);
-    seen.count(counted_event::wait, !done);
-    return done;
-}
-
-/// Completes it. @returns as `commitment::complete_case`.
-inline bool complete_case(waiter& q, outcome how, commitment::commit_result committed) noexcept {
-    return q.kind == waiter::kind_type::standing ? standing_word::of(q).complete(q, how, committed)
-                                                 : commitment::complete_case(q, how, committed);
-}
-
-/// As above for a close, which leaves no other list.
-inline bool complete_closed_case(waiter& q, commitment::commit_result committed) noexcept {
-    return q.kind == waiter::kind_type::standing
-               ? standing_word::of(q).complete(q, outcome::closed, committed)
-               : commitment::of(q).complete(q, outcome::closed, committed);
-}
 
 } // namespace tryst::detail

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tryst/detail/meet/case_registry.hpp>
+#include <tryst/detail/meet/claimed_case.hpp>
 #include <tryst/detail/meet/commitment.hpp>
 #include <tryst/detail/meet/item_requirements.hpp>
 #include <tryst/detail/meet/observer.hpp>
@@ -499,30 +500,19 @@ private:
         return suspended;
     }
 
-    /// Decides for `q`, one of several cases, which the caller has claimed. Waits while they are
-    /// being registered. If it is stale, hands it back; then the caller must not touch it any more.
+    /// As `decide_for`, but waits while the owner of `q` registers.
     /// @param by  the caller's own waiter, if it has one.
     template <class W = waiter>
     commitment::commit_result commit(waiter& q, [[maybe_unused]] W* by = nullptr) noexcept {
-        using enum commitment::commit_result;
         while (true) {
-            const auto result = detail::try_commit(q);
-            if (result == held) {
-                if constexpr (requires { by->yield_to(q); }) {
-                    by->yield_to(q);
-                }
-                detail::await_registration(q);
-            } else if (result == away) {
-                if (detail::hand_back(q, observer_)) {
-                    return stale;
-                }
-            } else {
-                if (result == stale) {
-                    observer_.ended(q, outcome::not_selected);
-                    q.state.complete(arena_); // its owner may be withdrawing it (I5)
-                }
+            const auto result = detail::decide_for(q, arena_, observer_);
+            if (result != commitment::commit_result::held) {
                 return result;
             }
+            if constexpr (requires { by->yield_to(q); }) {
+                by->yield_to(q);
+            }
+            detail::await_registration(q);
         }
     }
 
