@@ -7,6 +7,7 @@
 #include <tryst/detail/meet/awaitable_operation.hpp>
 #include <tryst/detail/meet/event_case.hpp>
 #include <tryst/detail/meet/selection.hpp>
+#include <tryst/detail/meet/selection_case.hpp>
 #include <tryst/detail/meet/selection_cases.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/exchange_operation.hpp>

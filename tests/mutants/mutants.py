@@ -57,7 +57,7 @@ SCENES_OF = {"detail/meet/dual_queue.hpp": ("fifo",), "detail/meet/segment_list.
              "detail/meet/commitment.hpp": ("select",), "detail/meet/selection.hpp": ("select",),
              "detail/meet/decided_wait.hpp": ("select", "set_"), "detail/meet/standing_word.hpp": ("set_",),
              "detail/meet/standing_cases.hpp": ("set_",), "detail/meet/case_set_round.hpp": ("set_",), "detail/meet/case_registry.hpp": ("set_",),
-             "detail/meet/selection_cases.hpp": ("select",), "detail/meet/event_case.hpp": ("select",), "loop_executor.hpp": ("executor_",),
+             "detail/meet/selection_case.hpp": ("select",), "detail/meet/event_case.hpp": ("select",), "loop_executor.hpp": ("executor_",),
              "detail/meet/future_state.hpp": ("future_",), "detail/meet/item_buffer.hpp": ("buffer_",),
              "detail/meet/buffering.hpp": ("buffer_", "future_"), "detail/meet/section_lock.hpp": ("buffer_", "future_")}
 OF_WAIT_LISTS = ("fifo", "lifo", "select_fifo", "select_lifo")
@@ -553,7 +553,7 @@ def select() -> Iterator[Mutant]:
     commitment = "detail/meet/commitment.hpp"
     selection = "detail/meet/selection.hpp"
     wait = "detail/meet/decided_wait.hpp"
-    cases = "detail/meet/selection_cases.hpp"
+    one_case = "detail/meet/selection_case.hpp"
 
     def mutant(file: str, name: str, before: str, after: str, also: tuple[str, str] | None = None) -> Mutant:
         return Mutant(f"select: {name}", file, before, after, also=also)
@@ -636,9 +636,9 @@ def select() -> Iterator[Mutant]:
     yield mutant(selection, "a late event outlives its selection", "                each.end();\n", "")
     yield mutant(selection, "no event comes into force", "                each.start();\n", "")
     yield mutant("when_any.hpp", "an ended child of when_any still waits", "        inside().finish();\n        end();\n", "        end();\n")
-    yield mutant(cases, "a case that is not enabled takes part", "given.enabled ? given.made.with : nullptr", "given.made.with")
+    yield mutant(one_case, "a case that is not enabled takes part", "given.enabled ? given.made.with : nullptr", "given.made.with")
     yield mutant("detail/meet/poll_order.hpp", "a poll looks at one case", "i != size; ++i", "i != 1; ++i")
-    yield mutant(cases, "a case that lost has no reason", "            this->result = lost;\n", "            static_cast<void>(lost);\n")
+    yield mutant(one_case, "a case that lost has no reason", "            this->result = lost;\n", "            static_cast<void>(lost);\n")
 
 
 def interleavings() -> Iterator[Mutant]:

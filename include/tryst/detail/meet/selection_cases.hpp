@@ -4,18 +4,16 @@
 /// Standard library only. `case_array` allocates in its constructor; the rest never allocates.
 #pragma once
 
-#include <tryst/detail/meet/awaitable_operation.hpp>
 #include <tryst/detail/meet/commitment.hpp>
 #include <tryst/detail/meet/event_case.hpp>
-#include <tryst/detail/meet/operation.hpp>
 #include <tryst/detail/meet/poll_order.hpp>
+#include <tryst/detail/meet/selection_case.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/select_result.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -29,120 +27,6 @@
 #include <vector>
 
 namespace tryst::detail {
-
-/// What `case_if` returns: an exchange that has not begun, and whether it takes part.
-template <class Side>
-struct conditional_case {
-    exchange_proposal<Side> made;
-    bool enabled;
-};
-
-/// One case: an exchange that takes place only if its selection decides for it.
-template <class Side>
-class selection_case : public Side::waiter {
-public:
-    using result_type = typename Side::result;
-    static constexpr bool is_event = false;
-    static constexpr bool is_shared = Side::protocol::is_shared;
-
-    /// Takes the item and the place of an exchange that has not begun.
-    explicit selection_case(operation<Side, limits<false>>&& given) noexcept
-        : selection_case(&given.where(), given.take_item()) {}
-    explicit selection_case(conditional_case<Side>&& given) noexcept
-        : selection_case(given.enabled ? given.made.with : nullptr, std::move(given.made.item)) {}
-
-    /// Takes the item and the place of a case that has not begun, or copies them.
-    selection_case(selection_case&& other) noexcept
-        : selection_case(other.protocol_, std::move(other.own())) {}
-    selection_case(const selection_case& other)
-        requires(std::copy_constructible<typename Side::own>)
-        : selection_case(other.protocol_, typename Side::own(std::as_const(
-                                              const_cast<selection_case&>(other).own()))) {}
-    selection_case& operator=(const selection_case&) = delete;
-
-    /// Identifies the exchanger; null if the case takes no part.
-    const void* where() const noexcept { return protocol_; }
-
-    bool is_closed() const noexcept { return protocol_ != nullptr && protocol_->is_closed(); }
-
-    bool try_match() noexcept {
-        return protocol_ != nullptr && protocol_->try_match_in_list(*this);
-    }
-    bool try_match_all() noexcept {
-        return protocol_ != nullptr && protocol_->try_match_all(*this);
-    }
-
-    /// The wait of a case begins when its selection waits, unless it was decided before.
-    static constexpr bool begins_later = true;
-
-    /// Claims a partner, or goes to the wait list.
-    /// @returns whether the case is decided.
-    bool enlist() noexcept {
-        const bool completed = protocol_->arrive(*this, false) == arrival::completed;
-        if (completed) {
-            this->at = stage::created;
-        }
-        return completed;
-    }
-
-    /// Begins the wait of a case that is in the wait list, while its selection is held.
-    void begin_wait() noexcept {
-        if (this->at == stage::registered) {
-            protocol_->begin_case(*this);
-        }
-    }
-
-    /// Leaves the wait list, if the case is there.
-    void leave() noexcept {
-        if (this->at == stage::offered || this->at == stage::registered) {
-            this->at = this->at == stage::offered ? stage::finished : stage::created;
-            protocol_->withdraw(*this, outcome::not_selected);
-        }
-    }
-
-    void show_deadline(clock::time_point when) noexcept {
-        Side::observer::show_deadline(*this, when);
-    }
-
-    /// Ends the case's wait, on the owner's side. `lost` is as in `take_result`.
-    void end_wait(outcome lost) noexcept {
-        if (this->at != stage::created) {
-            const outcome how = this->result == outcome::pending ? lost : this->result;
-            TRYST_TRACE(wait_end, this, static_cast<int>(how));
-            Side::observer::end_wait(*this, how);
-        }
-    }
-
-    /// The protocol calls this when the case takes place by the owner's own step.
-    void decide() noexcept { static_cast<commitment*>(this->owner)->decide(*this); }
-
-    /// Moves the result out. Precondition: the selection is over.
-    /// @param lost  the outcome if the case did not take place.
-    result_type take_result(outcome lost) noexcept {
-        if (this->result == outcome::pending) {
-            this->result = lost;
-        }
-        return Side::result_of(*this);
-    }
-
-private:
-    selection_case(typename Side::protocol* with, typename Side::own&& item) noexcept
-        : Side::waiter(std::move(item)), protocol_(with) {
-        this->kind = waiter::kind_type::selecting;
-    }
-
-    typename Side::protocol* protocol_; ///< Null if the case takes no part.
-};
-
-/// What a case is made of: an operation or an event.
-template <class Given>
-auto& proposed_case(Given& given) noexcept {
-    if constexpr (requires { operation_access::of(given); }) {
-        return operation_access::of(given);
-    } else {
-        return given;
-    }
-}
 
 // ---- No templates, so that they are compiled once for all selections.
 
@@ -165,8 +49,6 @@ inline void sort_by_place(poll_order polled, std::span<std::uint8_t> numbers,
                           std::span<const void* const> where) noexcept {
     polled.sort(numbers, [where](std::size_t of) { return where[of]; });
 }
-
-// ---- The cases of one selection.
 
 template <bool AreEqual, class Numbers, class... Cases>
 class cases_together;
@@ -248,16 +130,23 @@ private:
     std::array<Case, sizeof...(I)> all_;
 };
 
+// Two are faster apart.
+template <class... Cases>
+using case_tuple_base = cases_together<(sizeof...(Cases) > 2 && all_same<Cases...>),
+                                       std::index_sequence_for<Cases...>, Cases...>;
+
 /// Cases that are known at compile time.
 template <class... Cases>
-class case_tuple {
+class case_tuple : case_tuple_base<Cases...> {
+    using base = case_tuple_base<Cases...>;
+
 public:
     using result = select_result<typename Cases::result_type...>;
     static constexpr bool has_events = (Cases::is_event || ...);
     static constexpr bool needs_timers = (is_time_case<Cases> || ...);
 
     template <class... Given>
-    explicit case_tuple(std::tuple<Given&...> given) noexcept : cases_(given) {
+    explicit case_tuple(std::tuple<Given&...> given) noexcept : base(given) {
         assert(is_on_one_side_each() &&
                "tryst: a selection must not be on both sides of one exchanger");
     }
@@ -270,7 +159,7 @@ public:
 
     static constexpr std::size_t size() noexcept { return sizeof...(Cases); }
     waiter& first() noexcept {
-        return cases_.apply([](waiter& first, auto&...) -> waiter& { return first; });
+        return base::apply([](waiter& first, auto&...) -> waiter& { return first; });
     }
 
     /// The numbers of all cases.
@@ -280,15 +169,8 @@ public:
         }(std::index_sequence_for<Cases...>());
     }
 
-    template <class F>
-    bool visit(std::size_t i, F& f) {
-        return cases_.visit(i, f);
-    }
-
-    template <class F>
-    void for_each(F f) {
-        cases_.for_each(f);
-    }
+    using base::for_each;
+    using base::visit;
 
     /// Calls `f` with each case in the order of registration, until it returns true.
     /// @returns whether it did.
@@ -296,19 +178,19 @@ public:
     bool register_each(poll_order polled, F& f) {
         const void* previous = nullptr;
         bool ascending = true;
-        for_each([&](auto& each) {
+        base::for_each([&](auto& each) {
             ascending = ascending && std::less<>()(previous, each.where());
             previous = each.where();
         });
         if (ascending) {
-            return cases_.any_of(f);
+            return base::any_of(f);
         }
         const std::array where =
-            cases_.apply([](auto&... each) { return std::array{each.where()...}; });
+            base::apply([](auto&... each) { return std::array{each.where()...}; });
         auto order = numbers();
         detail::sort_by_place(polled, order, where);
         for (const std::size_t of : order) {
-            if (visit(of, f)) {
+            if (base::visit(of, f)) {
                 return true;
             }
         }
@@ -318,14 +200,13 @@ public:
     result take_result(const waiter* selected, outcome lost) noexcept {
         std::size_t index = select_npos;
         std::size_t i = 0;
-        for_each([&](auto& each) {
+        base::for_each([&](auto& each) {
             if (&each == selected) {
                 index = i;
             }
             ++i;
         });
-        return cases_.apply(
-            [&](auto&... each) { return result(index, each.take_result(lost)...); });
+        return base::apply([&](auto&... each) { return result(index, each.take_result(lost)...); });
     }
 
 private:
@@ -333,14 +214,10 @@ private:
                   "tryst: a select has at most 255 cases; use select_from");
 
     bool is_on_one_side_each() {
-        std::array places = cases_.apply(
+        std::array places = base::apply(
             [](auto&... each) { return std::array{case_place{each.where(), each.side}...}; });
         return detail::are_on_one_side_each(places);
     }
-
-    // Two are faster apart.
-    static constexpr bool are_equal = sizeof...(Cases) > 2 && all_same<Cases...>;
-    cases_together<are_equal, std::index_sequence_for<Cases...>, Cases...> cases_;
 };
 
 /// Cases of one type, and so of one side, as many as a range has elements.
