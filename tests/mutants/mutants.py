@@ -878,7 +878,8 @@ def buffers() -> Iterator[Mutant]:
     yield mutant(file, "a receiver that makes room admits nobody",
                  "        if (admits()) {\n            partner = admit_first(seen);\n        }\n", "")
     yield mutant(file, "a withdrawal admits nobody", "leave_admits = Rules::weighs && W::side == colour::red;", "leave_admits = false;")
-    yield mutant(protocol, "a higher limit admits nobody", "        base::admit();\n", "        arena_.unpin();\n")
+    yield mutant(protocol, "a higher limit admits nobody", "        arena_.list().set_limit(limit);\n        admit();\n",
+                 "        arena_.list().set_limit(limit);\n        arena_.unpin();\n")
     yield mutant(file, "one section admits one sender in all", "outcome::exchanged, committed, admits()};", "outcome::exchanged, committed, false};")
     yield mutant(file, "an admitted sender is not completed", "return {&q, outcome::exchanged,", "return {nullptr, outcome::exchanged,")
     yield mutant(file, "a claimed waiter withdraws", "if (!w.is_linked()) {\n            return false;",
@@ -889,7 +890,7 @@ def buffers() -> Iterator[Mutant]:
     yield mutant(file, "several admissions do not pin the channel", pins, "now != progress::completed || may_withdraw")
     yield mutant(file, "a partner that may be withdrawn does not pin the channel", pins, "now != progress::completed || partner.more")
     own = "                    base::set_own_outcome(w, outcome::exchanged); // I55\n"
-    others = "                    base::complete_each(partner, [this] { return base::next_admission(); });\n"
+    others = "                    base::complete_each(partner, [this] { return next_admission(); });\n"
     yield mutant(protocol, "a party admits others before it is decided", own + others, others + own)
     yield mutant(file, "a batch passes a sender that waits", "if (!senders_.empty() || !fits(w)) {", "if (!fits(w)) {")
     moves, waits = "!closed_ && receivers_.empty() && senders_.empty() && fits(q)", "!closed_ && receivers_.empty() && (!senders_.empty()"

@@ -5,6 +5,7 @@
 /// Standard library only. Never allocates or throws.
 #pragma once
 
+#include <tryst/detail/meet/commitment.hpp>
 #include <tryst/detail/meet/item_requirements.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/run/linked_list.hpp>
@@ -227,6 +228,15 @@ enum class progress : std::uint8_t {
     waiting, ///< The party waits in its list.
     no_partner, ///< It could only wait.
     closed, ///< The channel is closed.
+};
+
+/// A party that another one has taken out of its place under a lock, and must complete.
+struct choice {
+    waiter* party = nullptr; ///< Null if there is none now.
+    outcome how = outcome::exchanged;
+    /// For a waiter of a selection.
+    commitment::commit_result committed = commitment::commit_result::parked;
+    bool more = false; ///< Whether others may follow.
 };
 
 } // namespace tryst::detail

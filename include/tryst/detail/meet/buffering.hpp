@@ -65,7 +65,7 @@ public:
     void set_limit(std::size_t limit) noexcept {
         arena_.pin();
         arena_.list().set_limit(limit);
-        base::admit();
+        admit();
     }
 
     void close() noexcept {
@@ -95,10 +95,32 @@ public:
         return left;
     }
 
+    /// Admits waiting senders, while there is room. Ends the caller's pin. `steps` calls this after
+    /// the withdrawal of a sender that may have held up others.
+    void admit() noexcept {
+        const auto next = [this] { return next_admission(); };
+        base::complete_each(arena_.list().admit(observer_), next);
+    }
+
 private:
     using base::arena_;
     using base::before_wait;
     using base::observer_;
+
+    /// The next sender that is admitted or, if there is no memory for its item, refused.
+    choice next_admission() noexcept {
+        choice next;
+        do {
+            detail::retry_until([&] {
+                next = arena_.list().admit(observer_);
+                return next.committed != commitment::commit_result::held;
+            });
+            if (next.how == outcome::out_of_memory && !arena_.list().grow()) {
+                next = arena_.list().refuse(observer_);
+            }
+        } while (next.party == nullptr && next.more);
+        return next;
+    }
 
     /// @returns `completed`; `waiting`; or `offered`, if `w` could only wait and must not.
     template <class W>
@@ -138,7 +160,7 @@ private:
             case progress::completed:
                 if (pinned) {
                     base::set_own_outcome(w, outcome::exchanged); // I55
-                    base::complete_each(partner, [this] { return base::next_admission(); });
+                    base::complete_each(partner, [this] { return next_admission(); });
                 } else {
                     const bool suspended = base::complete_chosen(partner);
                     base::set_own_outcome(w, outcome::exchanged);

@@ -71,6 +71,36 @@ protected:
         return [this, &w]() noexcept { base::begin_wait(w); };
     }
 
+    /// Completes the parties of `now` and of each `next()`, one at a time, because a party that
+    /// resumes inline may destroy the frame of the next.
+    /// The caller has pinned the exchanger. This ends the pin (I6).
+    template <class Next>
+    void complete_each(choice now, Next next) noexcept {
+        for (; now.more; now = next()) {
+            if (complete_chosen(now)) {
+                detail::post(*now.party);
+            }
+        }
+        const bool suspended = complete_chosen(now);
+        base::arena_.unpin();
+        if (suspended) {
+            detail::post(*now.party);
+        }
+    }
+
+    /// Completes a party, if there is one. @returns as `complete_in_arena`.
+    bool complete_chosen(const choice& now) noexcept {
+        if (now.party == nullptr) {
+            return false;
+        }
+        if (now.how != outcome::exchanged) {
+            base::observer_.ended(*now.party, now.how);
+        }
+        return detail::needs_decision(*now.party)
+                   ? detail::complete_case(*now.party, now.how, now.committed)
+                   : base::complete_in_list(*now.party, now.how);
+    }
+
 private:
     friend Derived;
     template <class... Counters>

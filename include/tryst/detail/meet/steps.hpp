@@ -32,15 +32,6 @@ enum class arrival : std::uint8_t {
     claimed, ///< Out of its slot. Its partner is about to complete it: call `expire` again.
 };
 
-/// A party that another one has taken out of its place under a lock, and must complete.
-struct choice {
-    waiter* party = nullptr; ///< Null if there is none now.
-    outcome how = outcome::exchanged;
-    /// For a waiter of a selection.
-    commitment::commit_result committed = commitment::commit_result::parked;
-    bool more = false; ///< Whether others may follow.
-};
-
 /// How parties meet at one kind of wait list: see protocol.hpp.
 /// @tparam Observer  the observer that the exchanger's policies select.
 template <class WaitList, class Observer = observer<>>
@@ -198,27 +189,6 @@ public:
 protected:
     ~steps() = default;
 
-    /// Admits waiting senders to a buffer, while there is room. Ends the caller's pin.
-    void admit() noexcept {
-        const auto next = [this] { return next_admission(); };
-        complete_each(arena_.list().admit(observer_), next);
-    }
-
-    /// The next sender that is admitted or, if there is no memory for its item, refused.
-    choice next_admission() noexcept {
-        choice next;
-        do {
-            detail::retry_until([&] {
-                next = arena_.list().admit(observer_);
-                return next.committed != commitment::commit_result::held;
-            });
-            if (next.how == outcome::out_of_memory && !arena_.list().grow()) {
-                next = arena_.list().refuse(observer_);
-            }
-        } while (next.party == nullptr && next.more);
-        return next;
-    }
-
     /// Call before each attempt to offer `w`: its wait begins, unless it has begun. The wait of a
     /// selection's case begins later (`begin_case`).
     template <class W>
@@ -279,6 +249,13 @@ protected:
         return complete_by_signal(q);
     }
 
+    /// As `complete_in_arena`, for a waiter that has been claimed in the wait list.
+    bool complete_in_list(waiter& q, outcome how) noexcept {
+        TRYST_TRACE(completing, this, &q);
+        q.result = how;
+        return q.kind == waiter::kind_type::unstoppable || complete_limited(q);
+    }
+
     static void end_move(slot* moving) noexcept {
         if (moving != nullptr) {
             moving->end_move();
@@ -306,7 +283,7 @@ protected:
             observer_.ended(w, why);
         }
         if constexpr (leave_admits<W>) {
-            admit();
+            static_cast<protocol<typename Arena::list_type, Observer>&>(*this).admit();
         } else {
             arena_.unpin();
         }
@@ -381,36 +358,6 @@ protected:
         }
     }
 
-    /// Completes the parties of `now` and of each `next()`, one at a time, because a party that
-    /// resumes inline may destroy the frame of the next.
-    /// The caller has pinned the exchanger. This ends the pin (I6).
-    template <class Next>
-    void complete_each(choice now, Next next) noexcept {
-        for (; now.more; now = next()) {
-            if (complete_chosen(now)) {
-                post(*now.party);
-            }
-        }
-        const bool suspended = complete_chosen(now);
-        arena_.unpin();
-        if (suspended) {
-            post(*now.party);
-        }
-    }
-
-    /// Completes a party, if there is one. @returns as `complete_in_arena`.
-    bool complete_chosen(const choice& now) noexcept {
-        if (now.party == nullptr) {
-            return false;
-        }
-        if (now.how != outcome::exchanged) {
-            observer_.ended(*now.party, now.how);
-        }
-        return detail::needs_decision(*now.party)
-                   ? detail::complete_case(*now.party, now.how, now.committed)
-                   : complete_in_list(*now.party, now.how);
-    }
-
     // The rest uses the end of the arena's last cache line.
     [[no_unique_address]] Arena arena_;
     const char* name_ = "";
@@ -473,13 +420,6 @@ private:
         if (suspended) {
             post(q);
         }
-    }
-
-    /// As `complete_in_arena`, for a waiter that has been claimed in the wait list.
-    bool complete_in_list(waiter& q, outcome how) noexcept {
-        TRYST_TRACE(completing, this, &q);
-        q.result = how;
-        return q.kind == waiter::kind_type::unstoppable || complete_limited(q);
     }
 
     /// Not inlined, so that it does not slow down the completion of unstoppable waiters.
