@@ -203,7 +203,7 @@ public:
     channel(const channel&) = delete;
     channel& operator=(const channel&) = delete;
 
-    /// Closes the channel, with the guarantees of `red_blue_exchanger`'s destructor. Destroys the
+    /// Closes the channel, with the guarantees of `exchanger`'s destructor. Destroys the
     /// items that are left, or passes them to the function that the constructor was given.
     ~channel() {
         protocol_->disown();
@@ -346,17 +346,13 @@ public:
     bool ready() const noexcept { return protocol_->is_ready(); }
 
     /// Ends the wait of all parties that wait now: they get `cancelled`, and senders their items
-    /// back. The channel stays open, and keeps its items.
-    /// @throws nothing.  @progress linear in the number of waiting parties.  @allocation none.
-    /// @resumes as `red_blue_exchanger::close`.
-    /// @sync everything before this call happens-before a return of `cancelled` that it causes.
+    /// back. The channel stays open, and keeps its items. Its guarantees are those of `close`.
     void cancel() noexcept { protocol_->cancel_all(); }
 
     /// Closes the channel. Senders that wait or come later get `closed`, and their items back. The
     /// items in the channel can still be received; after that, receivers get `closed`. Idempotent.
-    /// @throws nothing.  @progress linear in the number of waiting parties.  @allocation none.
-    /// @resumes as `red_blue_exchanger::close`.
-    /// @sync everything before this call happens-before a return of `closed`.
+    /// Its guarantees are those of `exchanger::close`, except for its progress: it is linear in the
+    /// number of waiting parties.
     void close() noexcept { protocol_->close(); }
 
     /// As `close`, but takes the items out.

@@ -104,8 +104,7 @@ public:
     using blue_type = Blue; ///< The item of a blue party.
 
     /// Makes an open exchanger.
-    /// @param shared  the `counters` in which it counts, with the policy `counted`; by default its
-    ///   own.
+    /// @param shared  as for `exchanger`.
     /// @throws std::bad_alloc.
     red_blue_exchanger(typename observer::given shared = {})
         : protocol_(std::make_unique<protocol>(sides::default_capacity(), shared)) {}
@@ -121,14 +120,7 @@ public:
     red_blue_exchanger(const red_blue_exchanger&) = delete;
     red_blue_exchanger& operator=(const red_blue_exchanger&) = delete;
 
-    /// Closes the exchanger. Waiting operations complete with `closed`, and may outlive the
-    /// exchanger.
-    ///
-    /// A party whose own exchange has returned may destroy the exchanger if it knows that no other
-    /// party will arrive, and that no two others are exchanging at that time. Its partner need not
-    /// have resumed yet, and the close that ended its exchange may still be running on another
-    /// thread. The destructor waits for closes that are under way, and for stops and deadlines that
-    /// are withdrawing a waiter.
+    /// Closes the exchanger, with the guarantees of `exchanger`'s destructor.
     ~red_blue_exchanger() = default;
 
     /// Offers `item` as a red party, and waits until a blue one swaps.
@@ -141,12 +133,9 @@ public:
         return sides::red::make_exchange(*protocol_, std::move(item), std::move(limit)...);
     }
 
-    /// Swaps with a waiting blue party, or fails at once with `no_partner` (or `closed`). Never
-    /// waits, and never offers `item` to later arrivals. Does not overlook a party that waits
-    /// during the whole call, unless another party is about to meet it. May miss one that
+    /// As `exchanger::try_exchange`, with a waiting blue party. Does not overlook a party that
+    /// waits during the whole call, unless another party is about to meet it. May miss one that
     /// arrives during the call, if another party claims the waiter that this one is about to claim.
-    /// @throws nothing.  @progress lock-free.  @sync as for an exchange.
-    /// @allocation none.
     exchange_result<Blue, Red> try_red(Red item) noexcept {
         return sides::red::try_exchange(*protocol_, std::move(item));
     }
@@ -174,17 +163,10 @@ public:
     }
     /// @endcond
 
-    /// Closes permanently. Each party that waits or arrives later gets `closed` and its own item
-    /// back. Under `fifo`, a waiting party may still exchange if its partner has begun to arrive;
-    /// until then its stop and its deadline remain in force. Idempotent.
-    /// @throws nothing.  @progress linear in the number of waiting parties. Lock-free, except that
-    ///   under `fifo` it may wait for one step of a party that closes it at the same time, or finds
-    ///   it closed.
-    /// @allocation none.
-    /// @resumes each waiting party on its executor. A party that has no executor resumes on the
-    ///   calling thread, before this returns. Such a party may destroy the exchanger if no other
-    ///   party waited.
-    /// @sync everything before this call happens-before a return of `closed`.
+    /// As `exchanger::close`. Under `fifo`, a waiting party may still exchange if its partner has
+    /// begun to arrive; until then its stop and its deadline remain in force.
+    /// @progress linear in the number of waiting parties. Lock-free, except that under `fifo` it
+    ///   may wait for one step of a party that closes it at the same time, or finds it closed.
     void close() noexcept { protocol_->close(); }
 
     /// Whether `close` has been called. Once true, it stays true.

@@ -47,8 +47,7 @@ public:
     using value_type = T; ///< The type of the items.
 
     /// Makes an open channel.
-    /// @param shared  the `counters` in which it counts, with the policy `counted`; by default its
-    ///   own.
+    /// @param shared  as for `exchanger`.
     /// @throws std::bad_alloc.
     synchronous_channel(typename observer::given shared = {})
         : protocol_(std::make_unique<protocol>(sides::default_capacity(), shared)) {}
@@ -63,7 +62,7 @@ public:
     synchronous_channel(const synchronous_channel&) = delete;
     synchronous_channel& operator=(const synchronous_channel&) = delete;
 
-    /// Closes the channel, with the guarantees of `red_blue_exchanger`'s destructor.
+    /// Closes the channel, with the guarantees of `exchanger`'s destructor.
     ~synchronous_channel() = default;
 
     /// Hands `item` to a receiver, and waits until one takes it.
@@ -76,10 +75,8 @@ public:
         return sides::red::make_exchange(*protocol_, std::move(item), std::move(limit)...);
     }
 
-    /// Hands `item` to a waiting receiver, or fails at once with `no_partner` (or `closed`). Never
-    /// waits, and never offers `item` to later arrivals.
-    /// @throws nothing.  @progress lock-free.  @sync as for a send.
-    /// @allocation none.
+    /// As `send`, but fails at once with `no_partner` if no receiver waits: see
+    /// `red_blue_exchanger::try_red`.
     exchange_result<void, T> try_send(T item) noexcept {
         return sides::red::try_exchange(*protocol_, std::move(item));
     }
@@ -99,10 +96,7 @@ public:
         return sides::blue::make_exchange(*protocol_, detail::nothing(), std::move(limit)...);
     }
 
-    /// Takes the item of a waiting sender, or fails at once with `no_partner` (or `closed`). Never
-    /// waits.
-    /// @throws nothing.  @progress lock-free.  @sync as for a receive.
-    /// @allocation none.
+    /// As `receive`, but fails at once with `no_partner` if no sender waits.
     exchange_result<T, void> try_receive() noexcept {
         return sides::blue::try_exchange(*protocol_, detail::nothing());
     }
@@ -113,16 +107,7 @@ public:
     }
     /// @endcond
 
-    /// Closes permanently. Each party that waits or arrives later gets `closed`, and senders also
-    /// get their items back. No item is left in the channel, because it has no buffer. As with
-    /// `red_blue_exchanger::close`, a waiting party may still meet a partner that is arriving.
-    /// Idempotent.
-    /// @throws nothing.  @progress as `red_blue_exchanger::close`.
-    /// @allocation none.
-    /// @resumes each waiting party on its executor. A party that has no executor resumes on the
-    ///   calling thread, before this returns. Such a party may destroy the channel if no other
-    ///   party waited.
-    /// @sync everything before this call happens-before a return of `closed`.
+    /// As `red_blue_exchanger::close`. No item is left in the channel, because it has no buffer.
     void close() noexcept { protocol_->close(); }
 
     /// Whether `close` has been called. Once true, it stays true.
