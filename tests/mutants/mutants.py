@@ -56,7 +56,7 @@ SCENES_OF = {"detail/meet/dual_queue.hpp": ("fifo",), "detail/meet/segment_list.
              "detail/meet/dual_stack.hpp": ("lifo",), "detail/meet/node_pool.hpp": ("fifo", "lifo"),
              "detail/meet/commitment.hpp": ("select",), "detail/meet/selection.hpp": ("select",),
              "detail/meet/decided_wait.hpp": ("select", "set_"), "detail/meet/standing_word.hpp": ("set_",),
-             "detail/meet/standing_cases.hpp": ("set_",), "detail/meet/case_set_round.hpp": ("set_",), "detail/meet/case_registry.hpp": ("set_",),
+             "detail/meet/standing_case.hpp": ("set_",), "detail/meet/standing_cases.hpp": ("set_",), "detail/meet/case_set_round.hpp": ("set_",), "detail/meet/case_registry.hpp": ("set_",),
              "detail/meet/selection_case.hpp": ("select",), "detail/meet/event_case.hpp": ("select",), "loop_executor.hpp": ("executor_",),
              "detail/meet/future_state.hpp": ("future_",), "detail/meet/item_buffer.hpp": ("buffer_",),
              "detail/meet/buffering.hpp": ("buffer_", "future_"), "detail/meet/section_lock.hpp": ("buffer_", "future_")}
@@ -768,7 +768,7 @@ def counters() -> Iterator[Mutant]:
                  "            if (!w.began.is_set()) [[likely]] {\n", "            if (true) {\n")
     yield Mutant("counters: a stale waiter is not counted", "detail/meet/claimed_case.hpp",
                  "            seen.ended(q, outcome::not_selected);\n", "")
-    yield Mutant("counters: a case that waits again does not arrive again", "detail/meet/standing_cases.hpp",
+    yield Mutant("counters: a case that waits again does not arrive again", "detail/meet/standing_case.hpp",
                  "            Side::observer::renew(waiting);\n", "")
     yield Mutant("probes: each arrival in a queue waits", "detail/meet/fifo.hpp", "        while (true) {\n",
                  "        base::begin_wait(w);\n        while (true) {\n")
@@ -811,7 +811,8 @@ def futures() -> Iterator[Mutant]:
 
 def sets() -> Iterator[Mutant]:
     """The steps of a set of cases."""
-    word, cases, registry = "detail/meet/standing_word.hpp", "detail/meet/standing_cases.hpp", "detail/meet/case_registry.hpp"
+    word, registry = "detail/meet/standing_word.hpp", "detail/meet/case_registry.hpp"
+    one_case, cases = "detail/meet/standing_case.hpp", "detail/meet/standing_cases.hpp"
 
     def mutant(file: str, name: str, before: str, after: str, also: tuple[str, str] | None = None) -> Mutant:
         return Mutant(f"set: {name}", file, before, after, also=also)
@@ -842,7 +843,7 @@ def sets() -> Iterator[Mutant]:
                  also=("            each->set->await_rest();\n        }\n",
                        "            each->set->await_rest();\n        }\n        ended_.store(true, std::memory_order_relaxed);\n"))
     yield mutant(registry, "a case leaves an object that has ended", "        const bool is_there = !has_ended();\n", "        const bool is_there = true;\n")
-    yield mutant(cases, "a case does not pin the object that it leaves", "                protocol_->pin_case();\n", "",
+    yield mutant(one_case, "a case does not pin the object that it leaves", "                protocol_->pin_case();\n", "",
                  also=("(is_there && protocol_->withdraw_case(waiting))", "(is_there && (protocol_->pin_case(), protocol_->withdraw_case(waiting)))"))
     yield mutant(cases, "a case that holds others up stays in its list", "                visit(*each->one, [this](auto& known) { this->unlist(known); });\n", "")
     meets = "        const bool suspended = complete_in_list(q, outcome::exchanged);\n"
@@ -854,7 +855,7 @@ def sets() -> Iterator[Mutant]:
                  + "        end_swap(suspended, q, moving);\n")
     yield mutant(registry, "a case leaves its registry without the lock", "        lock_.lock();\n        const bool is_there", "        const bool is_there",
                  also=("        cases_.remove(one.registered);\n        release();\n", "        cases_.remove(one.registered);\n        --users_;\n"))
-    yield mutant(cases, "a set does not ask whether the object has ended", "        if (registry->has_ended()) {", "        if (false) {")
+    yield mutant(one_case, "a set does not ask whether the object has ended", "        if (registry->has_ended()) {", "        if (false) {")
     yield mutant(cases, "a served case is forgotten", "                known.renew({});\n                unlisted_.push_back(known);\n", "                known.renew({});\n")
     yield mutant(cases, "a case is removed although it is claimed", "        if (!one.leave(is_listed(one))) {\n", "        if (!one.leave(is_listed(one)) && false) {\n")
     yield mutant(cases, "a case is offered before it is listed", "            unlisted_.remove(*one); // before a party may hand it back\n", "",
