@@ -77,16 +77,6 @@ public:
         }
     }
 
-    template <class Party = coroutine_party, class W>
-    arrival expire(W& w) noexcept {
-        return w.state.is_done() ? arrival::completed : arrival::waiting;
-    }
-
-    template <class W>
-    static bool is_in_arena(const W& /*w*/) noexcept {
-        return false;
-    }
-
     void close() noexcept {
         base::close([] {});
     }

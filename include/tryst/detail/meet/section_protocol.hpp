@@ -52,16 +52,6 @@ public:
         return derived().meet(w, true);
     }
 
-    template <class Party = coroutine_party, class W>
-    arrival expire(W& w) noexcept {
-        return w.state.is_done() ? arrival::completed : arrival::waiting;
-    }
-
-    template <class W>
-    static bool is_in_arena(const W& /*w*/) noexcept {
-        return false;
-    }
-
 protected:
     ~section_protocol() = default;
 

@@ -164,7 +164,18 @@ public:
         }
     }
 
-    /// See protocol.hpp.
+    // ---- See protocol.hpp. Where there is an arena, offers.hpp hides these.
+
+    template <class Party = coroutine_party, class W>
+    static arrival expire(W& w) noexcept {
+        return w.state.is_done() ? arrival::completed : arrival::waiting;
+    }
+
+    template <class W>
+    static bool is_in_arena(const W& /*w*/) noexcept {
+        return false;
+    }
+
     template <class W>
     void withdraw(W& w, outcome why) noexcept {
         if constexpr (is_shared) {
@@ -174,7 +185,6 @@ public:
         }
     }
 
-    /// See protocol.hpp.
     template <class W>
     bool abandon(W& w, bool limited, bool queued) noexcept {
         const auto take = [&] { return withdraw_from_list(w, outcome::cancelled); };
