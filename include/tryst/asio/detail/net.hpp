@@ -54,6 +54,13 @@
 #define TRYST_ASIO_HAS_IMMEDIATE_EXECUTORS 1
 #endif
 
+#if defined(ASIO_HAS_CO_AWAIT) || defined(BOOST_ASIO_HAS_CO_AWAIT)
+#define TRYST_ASIO_HAS_COROUTINES 1
+#else
+static_assert(false, "tryst: Asio does not know that this compiler has coroutines: for Asio 1.22 "
+                     "with clang, compile with -DASIO_HAS_CO_AWAIT -DASIO_HAS_STD_COROUTINE");
+#endif
+
 TRYST_ASIO_BEGIN
 #ifdef TRYST_BOOST_ASIO
 namespace net = ::boost::asio;
