@@ -375,55 +375,53 @@ def or_none(pointer: gdb.Value, text: Callable[[gdb.Value], str], none: str = "n
     return text(pointer.dereference()) if int(pointer) else none
 
 
-# What is printed in one line: all of it, or what follows the type.
-TEXTS: dict[str, Callable[[gdb.Value], str]] = {
+def typed(text: Callable[[gdb.Value], str]) -> Callable[[gdb.Value], str]:
+    """The text behind the name of the type."""
+    return lambda value: f"{type_name(value)}: {text(value)}"
+
+
+def with_member(text: Callable[[gdb.Value], str], name: str, field: str) -> Callable[[gdb.Value], Iterator[Any]]:
+    """The text, and a member as the only child."""
+
+    def parts(value: gdb.Value) -> Iterator[Any]:
+        yield text(value)
+        yield (name, value[field])
+
+    return parts
+
+
+for _pattern, _function in {
     "tryst::executor_ref": executor_text,
     "tryst::statistics": statistics_text,
     "tryst::select_from_result<.*>": case_text,
-    "tryst::detail::sleep<.*>": sleep_text,
+    "tryst::select_result<.*>": with_member(case_text, "results", "results_"),
     "tryst::select_operation<.*>": lambda v: f"tryst::select_operation: {waits.STAGES[enumerator(v['at_'])]}",
+    "tryst::when_any_result<.*>": with_member(lambda v: f"awaitable {int(v['index_'])} ended first", "results", "work_"),
+    "tryst::detail::sleep<.*>": sleep_text,
     "tryst::detail::sleep_awaiter<.*>": lambda v: "sleep: " + {"running": "starting", "awaited": "asleep"}.get(
         handshake(v), "expired" if v["expired_"] else "stopped"),
-}
-TYPED_TEXTS: dict[str, Callable[[gdb.Value], str]] = {
-    "tryst::promise<.*>": lambda v: f"future at {word:#x}" if (word := number(v["word_"]["word_"])) else "no future",
-    "tryst::join_handle<.*>": lambda v: or_none(owned(v["state_"]), handshake, "empty"),
-    "tryst::task_scope": scope_text,
-    r"tryst::asio::(\w+::)*task_executor<.*>": lambda v: or_none(owned(v["core_"]), queue_text, "destroyed"),
-    r"tryst::redis::(\w+::)*connection": connection_text,
-    "tryst::schedule_operation": lambda v: ("queued, " if read_word(address(v["coroutine_"])) else "not queued, ")
-    + executor_text(v["executor_"]),
-    "tryst::inplace_stop_source": source_text,
-    "tryst::inplace_stop_token": lambda v: or_none(v["source_"], source_text, "no stop possible"),
-    "tryst::uring::descriptor": lambda v: str(number(v["number_"])) if number(v["number_"]) >= 0 else "none",
-    **dict.fromkeys(("tryst::uring::accept_stream", "tryst::uring::recv_stream"), lambda v:
-                    f"room for {int(v['room_'])}, {'a task waits' if int(v['waiting_']) else 'no task waits'}"),
-    "tryst::uring::limits": lambda v: "no deadline" if (limit := nanoseconds(v["deadline_"])) == 2**63 - 1
-    else f"until {limit / 1e9:.9g} s on the steady clock",
-    "tryst::uring::buffer": lambda v: or_none(v["pool_"], lambda pool: f"{int(pool['size_'])} bytes at {int(v['data_']):#x}"),
-}
-# What has a child, which is a member.
-WITH_MEMBER: dict[str, tuple[Callable[[gdb.Value], str], str, str]] = {
-    "tryst::select_result<.*>": (case_text, "results", "results_"),
-    "tryst::when_any_result<.*>": (lambda v: f"awaitable {int(v['index_'])} ended first", "results", "work_"),
-    "tryst::inplace_stop_callback<.*>": (lambda v: "tryst::inplace_stop_callback: "
-                                         + ("registered" if int(v["incoming"]) else "not registered"), "function", "callback_"),
-    "tryst::uring::buffer_pool": (lambda v: f"tryst::uring::buffer_pool: {count(int(v['count_']), 'buffer')} "
-                                  f"of {int(v['size_'])} bytes", "free", "free_"),
-}
-
-
-def with_member(value: gdb.Value, text: Callable[[gdb.Value], str], name: str, field: str) -> Iterator[Any]:
-    yield text(value)
-    yield (name, value[field])
-
-
-for _pattern, _text in TEXTS.items():
-    prints(_pattern)(_text)
-for _pattern, _text in TYPED_TEXTS.items():
-    prints(_pattern)(lambda value, text=_text: f"{type_name(value)}: {text(value)}")
-for _pattern, _member in WITH_MEMBER.items():
-    prints(_pattern)(lambda value, member=_member: with_member(value, *member))
+    "tryst::promise<.*>": typed(lambda v: f"future at {word:#x}" if (word := number(v["word_"]["word_"])) else "no future"),
+    "tryst::join_handle<.*>": typed(lambda v: or_none(owned(v["state_"]), handshake, "empty")),
+    "tryst::task_scope": typed(scope_text),
+    r"tryst::asio::(\w+::)*task_executor<.*>": typed(lambda v: or_none(owned(v["core_"]), queue_text, "destroyed")),
+    r"tryst::redis::(\w+::)*connection": typed(connection_text),
+    "tryst::schedule_operation": typed(lambda v: ("queued, " if read_word(address(v["coroutine_"])) else "not queued, ")
+                                       + executor_text(v["executor_"])),
+    "tryst::inplace_stop_source": typed(source_text),
+    "tryst::inplace_stop_token": typed(lambda v: or_none(v["source_"], source_text, "no stop possible")),
+    "tryst::inplace_stop_callback<.*>": with_member(lambda v: "tryst::inplace_stop_callback: " + (
+        "registered" if int(v["incoming"]) else "not registered"), "function", "callback_"),
+    "tryst::uring::descriptor": typed(lambda v: str(number(v["number_"])) if number(v["number_"]) >= 0 else "none"),
+    **dict.fromkeys(("tryst::uring::accept_stream", "tryst::uring::recv_stream"), typed(
+        lambda v: f"room for {int(v['room_'])}, {'a task waits' if int(v['waiting_']) else 'no task waits'}")),
+    "tryst::uring::limits": typed(lambda v: "no deadline" if (limit := nanoseconds(v["deadline_"])) == 2**63 - 1
+                                  else f"until {limit / 1e9:.9g} s on the steady clock"),
+    "tryst::uring::buffer": typed(lambda v: or_none(
+        v["pool_"], lambda pool: f"{int(pool['size_'])} bytes at {int(v['data_']):#x}")),
+    "tryst::uring::buffer_pool": with_member(typed(
+        lambda v: f"{count(int(v['count_']), 'buffer')} of {int(v['size_'])} bytes"), "free", "free_"),
+}.items():
+    prints(_pattern)(_function)
 
 
 def register(objfile: gdb.Objfile | None = None) -> None:

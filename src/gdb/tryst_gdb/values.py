@@ -151,17 +151,6 @@ def unwrapped(value: gdb.Value) -> gdb.Value:
         value = at(int(value), plain(type_.target()))
 
 
-def nested(value: gdb.Value, name: str, depth: int) -> Iterator[tuple[gdb.Value, str]]:
-    """An object, its base classes and its members, with their names."""
-    yield value, name
-    type_ = plain(value.type)
-    for each in type_.fields() if depth != 0 and is_class(type_) else ():
-        if hasattr(each, "bitpos") and each.bitsize == 0:
-            with contextlib.suppress(*Unreadable):
-                inner = name if each.is_base_class or not each.name else f"{name}.{each.name}"
-                yield from nested(value.cast(type_)[each], inner, depth - 1)
-
-
 # ---- Memory.
 
 
