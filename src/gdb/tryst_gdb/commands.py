@@ -88,14 +88,13 @@ def show_waiters(expression: str) -> None:
         noun = count(len(contents.waiters), "waiter") if contents.waiters or contents.rest else "no waiters"
         each.variable = ""
         print(f"{each}: {state}{noun}" + (f", then {contents.rest}" if contents.rest else ""))
-        for n, place, size in alike(contents.waiters):
+        for n, place, others in alike(contents.waiters):
             side = f"{place.colour}, " if place.colour else ""
             try:
                 first, *more = party(waiter_at(place.address), program)
             except gdb.MemoryError:
                 first, *more = [f"no waiter is readable at {place.address:#x}"]
             slot = f" [arena, slot {place.slot}]" if place.slot else ""
-            others = f"; {size - 1} more like this" if size > 1 else ""
             print("\n       ".join([f"  {n}  {side}{first}{slot}{others}", *more]))
 
 
@@ -208,10 +207,9 @@ def other_parties(program: Program) -> list[str]:
     """Threads, fibers and Asio handlers that wait."""
     lines = []
     for each in program.exchangers.values():
-        for _, place, size in alike(list(each.places.values())):
+        for _, place, others in alike(list(each.places.values())):
             waiter = attempt(lambda: waiter_at(place.address), None)
             if waiter is not None and waiter.kind != "standing" and waiter.coroutine() is None:
-                others = f"; {size - 1} more like this" if size > 1 else ""
                 lines.append(f"  {party(waiter, program)[0]}, {place.side}in {each}{others}")
     return lines
 

@@ -156,12 +156,6 @@ def exchanger(value: gdb.Value, *names: str) -> Iterator[Any]:
         yield ("counters", counters.dereference())
 
 
-for _name in ("exchanger", "red_blue_exchanger"):
-    prints(rf"tryst::{_name}<.*>")(exchanger)
-for _name in ("synchronous_channel", "channel"):
-    prints(rf"tryst::{_name}<.*>")(lambda value: exchanger(value, "sender", "receiver"))
-
-
 @prints(r"tryst::redis::(\w+::)*remote_(exchanger|red_blue_exchanger|channel)<.*>", "remote")
 def remote(value: gdb.Value) -> Iterator[Any]:
     """Its local meeting place."""
@@ -391,6 +385,8 @@ def with_member(text: Callable[[gdb.Value], str], name: str, field: str) -> Call
 
 
 for _pattern, _function in {
+    **dict.fromkeys(("tryst::exchanger<.*>", "tryst::red_blue_exchanger<.*>"), exchanger),
+    **dict.fromkeys(("tryst::synchronous_channel<.*>", "tryst::channel<.*>"), lambda v: exchanger(v, "sender", "receiver")),
     "tryst::executor_ref": executor_text,
     "tryst::statistics": statistics_text,
     "tryst::select_from_result<.*>": case_text,

@@ -92,15 +92,16 @@ def waiter_at(address: int) -> Waiter:
                   owner, location_at(address + OWNER + WORD))
 
 
-def alike(found: list[Found]) -> list[tuple[int, Found, int]]:
-    """The waiters in groups that look the same: the number of the first one, this one, and how many there are."""
+def alike(found: list[Found]) -> list[tuple[int, Found, str]]:
+    """The waiters in groups that look the same: the number of the first one, this one, and what to say about others."""
     groups: dict[object, list[int]] = {}
     for i, each in enumerate(found):
         content = read(each.address, WAITER.size)
         run, _, *fields, owner, location = WAITER.unpack(content) if content else (each.address, 0, 0, 0)
         key = (each.colour, each.slot, each.address - owner, read(owner, WORD), location, run, *fields)
         groups.setdefault(key, []).append(i)
-    return [(numbers[0], found[numbers[0]], len(numbers)) for numbers in groups.values()]
+    return [(first, found[first], f"; {len(others)} more like this" if others else "")
+            for first, *others in groups.values()]
 
 
 def coroutine_of(client: int) -> Coroutine | None:
