@@ -9,19 +9,10 @@
 
 namespace tryst::detail {
 
-/* The budget of a turn (docs/adr/0015)
- * Each thread counts the operations that complete without a suspension. When the budget is spent,
- * the next operation takes its partner as usual, but its coroutine continues by way of its
- * executor's queue. So a coroutine that always finds a waiting partner lets other work run.
- *
- * A new budget begins with each batch of the executor's work (`executor_scope::next_batch`). On an
- * executor without batches, it begins when the coroutine is queued. With a spent budget, an
- * operation whose deadline has passed times out, even if a partner is waiting.
- *
- * The budget belongs to the thread, so that it needs no memory in frames. A coroutine may thus be
- * queued after fewer operations, if others have spent the rest. */
-
-/// The budget of the turn that the calling thread is in.
+/// The budget of the turn that the calling thread is in (docs/adr/0015). A new one begins with each
+/// batch of the executor's work (`executor_scope::next_batch`), or, on an executor without batches,
+/// when the coroutine is queued. The budget belongs to the thread, so a coroutine may be queued
+/// after fewer operations, if others have spent the rest.
 class turn_budget {
 public:
     /// Whether the next operation goes through the queue.
