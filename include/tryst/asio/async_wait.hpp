@@ -183,10 +183,9 @@ decltype(auto) async_wait(Operation&& operation, Token&& token,
     using core = detail::core_of<Operation>;
     tryst::detail::taken_operation<core> taken(tryst::detail::operation_access::of(operation),
                                                where);
-    using form = detail::awaitable_token<std::decay_t<Token>>;
-    if constexpr (form::makes_awaitable) {
-        return detail::await_operation<typename form::template value<typename core::result>,
-                                       typename form::executor>(std::move(taken));
+    constexpr std::type_identity<std::decay_t<Token>> type;
+    if constexpr (requires { detail::await_for(type, std::move(taken)); }) {
+        return detail::await_for(type, std::move(taken));
     } else {
         return detail::initiate<void(typename core::result), Token>(detail::initiate_operation(),
                                                                     token, std::move(taken));

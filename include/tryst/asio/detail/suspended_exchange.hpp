@@ -153,25 +153,19 @@ net::awaitable<Value, Executor> await_operation(tryst::detail::taken_operation<C
     co_return co_await suspended_exchange<Executor, Value, Core>(core);
 }
 
-/// The completion tokens for which `async_wait` returns an awaitable of its own. Such an awaitable
-/// needs no other allocation, and is not suspended if a partner is waiting.
-template <class Token>
-struct awaitable_token {
-    static constexpr bool makes_awaitable = false;
-};
-template <class Executor>
-struct awaitable_token<net::use_awaitable_t<Executor>> {
-    static constexpr bool makes_awaitable = true;
-    using executor = Executor;
-    template <class Result>
-    using value = Result;
-};
-template <class Executor>
-struct awaitable_token<as_tuple_t<net::use_awaitable_t<Executor>>>
-    : awaitable_token<net::use_awaitable_t<Executor>> {
-    template <class Result>
-    using value = std::tuple<Result>;
-};
+/// The same for the completion tokens for which `async_wait` returns an awaitable of its own. Such
+/// an awaitable needs no other allocation, and is not suspended if a partner is waiting.
+template <class Executor, class Core>
+auto await_for(std::type_identity<net::use_awaitable_t<Executor>> /*token*/,
+               tryst::detail::taken_operation<Core>&& operation) {
+    return detail::await_operation<typename Core::result, Executor>(std::move(operation));
+}
+template <class Executor, class Core>
+auto await_for(std::type_identity<as_tuple_t<net::use_awaitable_t<Executor>>> /*token*/,
+               tryst::detail::taken_operation<Core>&& operation) {
+    return detail::await_operation<std::tuple<typename Core::result>, Executor>(
+        std::move(operation));
+}
 
 } // namespace detail
 TRYST_ASIO_END
