@@ -362,27 +362,17 @@ struct any_factory {
     static auto make(std::tuple<Arguments...> arguments, std::index_sequence<Function...> functions,
                      std::index_sequence<Limit...> /*limits*/) {
         using given = std::tuple<std::decay_t<Arguments>...>;
+        using make_all = std::tuple<std::tuple_element_t<Function, given>...>;
         using source = typename stop_source_for<std::tuple_element_t<Function, given>...>::type;
-        constexpr std::size_t n = sizeof...(Function);
         if constexpr (detail::check_when_any<token_of<source>,
                                              std::tuple_element_t<Function, given>...>()) {
-            const auto run = [&](auto... limit) {
-                return any_factory::in_order(
-                    [&](auto outer, auto... time) {
-                        return any_factory::run_any<source>(
-                            std::tuple<std::tuple_element_t<Function, given>...>(
-                                std::get<Function>(std::move(arguments))...),
-                            functions, std::move(outer), time...);
-                    },
-                    std::move(limit)...);
-            };
-            if constexpr (detail::check_limits<std::tuple_element_t<n + Limit, given>...>()) {
-                [[maybe_unused]] std::tuple<std::tuple_element_t<n + Limit, given>...> limits(
-                    std::get<n + Limit>(std::move(arguments))...);
-                return detail::with_limits(run, std::get<Limit>(limits)...);
-            } else {
-                return run(); // after a mistake, so that no other error follows
-            }
+            return any_factory::limited(
+                [&](auto outer, auto... time) {
+                    return any_factory::run_any<source>(
+                        make_all(std::get<Function>(std::move(arguments))...), functions,
+                        std::move(outer), time...);
+                },
+                std::get<sizeof...(Function) + Limit>(std::move(arguments))...);
         } else {
             return detail::right_type<task<when_any_result<>>>();
         }
@@ -396,17 +386,13 @@ struct any_factory {
         static_assert(good, "tryst: when_any_from takes a range, a function from an element and a "
                             "stop token to an awaitable, then its limits: when_any_from(rooms, "
                             "[](auto& room, auto stop) { return room.receive(stop); }, 5ms, stop)");
-        if constexpr (good && detail::check_limits<Limit...>()) {
-            return detail::with_limits(
-                [&](auto... given) {
-                    return any_factory::in_order(
-                        [&](auto outer, auto... time) {
-                            return any_factory::run_from<source>(std::move(range), std::move(make),
-                                                                 std::move(outer), time...);
-                        },
-                        std::move(given)...);
+        if constexpr (good) {
+            return any_factory::limited(
+                [&](auto outer, auto... time) {
+                    return any_factory::run_from<source>(std::move(range), std::move(make),
+                                                         std::move(outer), time...);
                 },
-                limit...);
+                std::move(limit)...);
         } else {
             return detail::right_type<task<when_any_from_result<int>>>();
         }
@@ -475,13 +461,24 @@ private:
         co_return when_any_from_result<T>(index, std::move(work));
     }
 
-    /// Calls `start` with the outer stop token, and then the time limit, if there is one.
+    /// Calls `start` with the outer stop token, and then the time limit, if there is one. After a
+    /// mistake, there is no limit, so that no other error follows.
+    template <class Start, class... Limit>
+    static auto limited(Start start, Limit... limit) {
+        if constexpr (detail::check_limits<Limit...>()) {
+            return detail::with_limits(
+                [&](auto... given) { return any_factory::in_order(start, std::move(given)...); },
+                limit...);
+        } else {
+            return start(inplace_stop_token());
+        }
+    }
     template <class Start, stoppable_token Stop = inplace_stop_token>
-    static auto in_order(Start start, Stop stop = {}) {
+    static auto in_order(Start& start, Stop stop = {}) {
         return start(std::move(stop));
     }
     template <class Start, time_limit Time, stoppable_token Stop = inplace_stop_token>
-    static auto in_order(Start start, Time time, Stop stop = {}) {
+    static auto in_order(Start& start, Time time, Stop stop = {}) {
         return start(std::move(stop), time);
     }
 };

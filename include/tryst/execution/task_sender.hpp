@@ -13,7 +13,6 @@
 #include <exception>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace tryst {
 namespace execution::detail {
@@ -28,7 +27,6 @@ class task_state : start_context<task_state<T, Receiver>, Receiver> {
     /// Awaits the task, and leaves its result there.
     using runner = tryst::detail::root<task_state, nothing_more>;
     friend runner;
-    using value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
 public:
     using operation_state_concept = ex::operation_state_tag;
@@ -57,28 +55,18 @@ private:
     [[gnu::noinline]] void ended(nothing_more& /*frame*/) noexcept { context::deliver_there(); }
 
     void deliver() noexcept {
-        std::variant<value, std::exception_ptr> result = take();
-        if (result.index() == 1) {
-            ex::set_error(std::move(receiver_), std::get<1>(std::move(result)));
-        } else if constexpr (std::is_void_v<T>) {
-            ex::set_value(std::move(receiver_));
-        } else {
-            ex::set_value(std::move(receiver_), std::get<0>(std::move(result)));
-        }
-    }
-
-    std::variant<value, std::exception_ptr> take() noexcept {
-        using result = std::variant<value, std::exception_ptr>;
-        try {
+        std::exception_ptr thrown;
+        try { // only `take` throws
             if constexpr (std::is_void_v<T>) {
                 work_.take();
-                return result(std::in_place_index<0>);
+                return ex::set_value(std::move(receiver_));
             } else {
-                return result(std::in_place_index<0>, work_.take());
+                return ex::set_value(std::move(receiver_), work_.take());
             }
         } catch (...) {
-            return result(std::in_place_index<1>, std::current_exception());
+            thrown = std::current_exception();
         }
+        ex::set_error(std::move(receiver_), std::move(thrown));
     }
 
     Receiver receiver_;
