@@ -9,7 +9,7 @@ function(tryst_add_event_loop component purpose module version debian)
     pkg_check_modules(tryst_${component} QUIET IMPORTED_TARGET \${tryst_global} ${module}>=${version})"
             LIBRARY PkgConfig::tryst_${component}
             NOT_FOUND "pkg-config does not find ${module}>=${version}; install it (Debian: pkg-config and ${debian})"
-            HEADERS ${component}.hpp ${component}/executor.hpp ${ARGN})
+            HEADERS ${component}.hpp ${ARGN})
     endif()
 endfunction()
 tryst_add_event_loop(libuv "libuv" libuv 1.44 libuv1-dev)
@@ -20,5 +20,5 @@ if(TRYST_QT)
     tryst_add_adapter(qt "Qt" MODULE Qt6Core
         FIND "find_package(Qt6 6.4 QUIET \${tryst_global} COMPONENTS Core)" LIBRARY Qt6::Core
         NOT_FOUND "Qt is not found; install version 6.4 (Debian: qt6-base-dev)"
-        HEADERS qt.hpp qt/executor.hpp)
+        HEADERS qt.hpp)
 endif()

@@ -44,8 +44,7 @@ public:
     static constexpr bool owns_thread = false;
 
     wait_strategy() = default;
-    wait_strategy(const wait_strategy&) = delete;
-    wait_strategy& operator=(const wait_strategy&) = delete;
+    wait_strategy(wait_strategy&&) = delete;
 
     executor_ref executor() noexcept {
         static constexpr executor_vtable vtable{.post = [](void* context, executor_node*) noexcept {
