@@ -213,8 +213,7 @@ public:
         here.has_batches = false;
         here.batch_time = 0;
     }
-    executor_scope(const executor_scope&) = delete;
-    executor_scope& operator=(const executor_scope&) = delete;
+    executor_scope(executor_scope&&) = delete;
     ~executor_scope() {
         auto& here = detail::per_thread<detail::thread_state>();
         here.executor = outer_;
@@ -256,8 +255,7 @@ public:
         here.hides_executor = here.hides_executor || here.executor;
         here.executor = {};
     }
-    inline_scope(const inline_scope&) = delete;
-    inline_scope& operator=(const inline_scope&) = delete;
+    inline_scope(inline_scope&&) = delete;
     ~inline_scope() {
         auto& here = per_thread<thread_state>();
         here.executor = outer_;
@@ -279,8 +277,7 @@ public:
         outer_ = std::exchange(here.ending, this);
         was_hidden_ = std::exchange(here.hides_executor, true);
     }
-    ending_scope(const ending_scope&) = delete;
-    ending_scope& operator=(const ending_scope&) = delete;
+    ending_scope(ending_scope&&) = delete;
     ~ending_scope() {
         auto& here = per_thread<thread_state>();
         here.ending = outer_;
@@ -313,8 +310,7 @@ class running_task {
 public:
     explicit running_task(std::coroutine_handle<> task) noexcept
         : frame_(task.address()), outer_(std::exchange(per_thread<thread_state>().running, this)) {}
-    running_task(const running_task&) = delete;
-    running_task& operator=(const running_task&) = delete;
+    running_task(running_task&&) = delete;
     ~running_task() { per_thread<thread_state>().running = outer_; }
 
     template <class Promise>
@@ -432,8 +428,7 @@ public:
     explicit schedule_operation(executor_ref executor) noexcept : executor_(executor) {
         assert(executor && "tryst: schedule() needs an executor");
     }
-    schedule_operation(const schedule_operation&) = delete;
-    schedule_operation& operator=(const schedule_operation&) = delete;
+    schedule_operation(schedule_operation&&) = delete;
     ~schedule_operation() {
         if (coroutine_) {
             executor_.retract(this);

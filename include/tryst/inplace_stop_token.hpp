@@ -49,8 +49,7 @@ struct inplace_stop_node : list_links<inplace_stop_node> {
 class inplace_stop_source {
 public:
     inplace_stop_source() noexcept = default;
-    inplace_stop_source(const inplace_stop_source&) = delete;
-    inplace_stop_source& operator=(const inplace_stop_source&) = delete;
+    inplace_stop_source(inplace_stop_source&&) = delete;
     ~inplace_stop_source() {
         assert(running_ == nullptr &&
                "tryst: an inplace_stop_source was destroyed by a callback of its own");
@@ -197,8 +196,7 @@ public:
             callback_();
         }
     }
-    inplace_stop_callback(const inplace_stop_callback&) = delete;
-    inplace_stop_callback& operator=(const inplace_stop_callback&) = delete;
+    inplace_stop_callback(inplace_stop_callback&&) = delete;
     ~inplace_stop_callback() {
         if (source_ != nullptr) {
             source_->remove(*this);

@@ -158,8 +158,7 @@ private:
     class awaiter : public detail::not_in_asio {
     public:
         explicit awaiter(shared_state&& work) noexcept : state_(std::move(work)) {}
-        awaiter(const awaiter&) = delete;
-        awaiter& operator=(const awaiter&) = delete;
+        awaiter(awaiter&&) = delete;
         ~awaiter() {
             if (suspended_) {
                 state_->withdraw(waiting_);

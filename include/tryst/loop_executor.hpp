@@ -113,8 +113,7 @@ public:
             base::fall_asleep();
         }
     }
-    loop_executor(const loop_executor&) = delete;
-    loop_executor& operator=(const loop_executor&) = delete;
+    loop_executor(loop_executor&&) = delete;
 
     /// Destroys the frames of the tasks that have not finished.
     ~loop_executor() {

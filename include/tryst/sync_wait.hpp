@@ -40,10 +40,7 @@ auto sync_wait(Operation&& operation,
     return std::forward<Operation>(operation).wait(where);
 }
 
-/// Runs a task, or another awaitable, to its end on this thread. Meanwhile the thread is its
-/// executor, with timers. Precondition: the thread is not running a loop, because the wait would
-/// block the loop's work.
-/// @param where  the call, for debuggers.
+/// As above, for a task or another awaitable. Meanwhile the thread is its executor, with timers.
 /// @returns the result of `work`.  @throws what `work` throws, and std::bad_alloc.
 /// @allocation coroutine frames.
 /// @cancellation none of its own: give a stop token to the operations that `work` awaits.

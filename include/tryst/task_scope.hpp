@@ -67,8 +67,7 @@ public:
         }
     explicit task_scope(const Loop& loop) : task_scope(loop.executor()) {}
 
-    task_scope(const task_scope&) = delete;
-    task_scope& operator=(const task_scope&) = delete;
+    task_scope(task_scope&&) = delete;
 
     /// Destroys the frames of work that has not finished, last spawned first.
     ~task_scope() {
@@ -154,8 +153,7 @@ private:
     class [[nodiscard]] join_operation : private executor_node, public detail::not_in_asio {
     public:
         explicit join_operation(task_scope& scope) noexcept : scope_(scope) {}
-        join_operation(const join_operation&) = delete;
-        join_operation& operator=(const join_operation&) = delete;
+        join_operation(join_operation&&) = delete;
         ~join_operation() {
             if (scope_.joiner_ == this) {
                 scope_.joiner_ = nullptr;

@@ -44,16 +44,12 @@ public:
     template <std::derived_from<net::execution_context> Context>
     explicit task_executor(Context& context) : task_executor(context.get_executor()) {}
 
-    task_executor(const task_executor&) = delete;
-    task_executor& operator=(const task_executor&) = delete;
+    task_executor(task_executor&&) = delete;
 
     ~task_executor() { core::release(core_); }
 
-    /// Starts `work`, a task or another awaitable without a result, on the executor, which owns it
-    /// until it finishes. An exception that leaves `work` calls `std::terminate`. To wait for the
-    /// end of a task, use `spawn_future` or `async_wait`.
-    /// @throws std::bad_alloc, if there is no memory for one coroutine frame, or two if `work` is
-    ///         not a task. Then `work` is destroyed unstarted.
+    /// As `run_loop::spawn`. To wait for the end of a task, use `spawn_future` or `async_wait`.
+    /// @throws std::bad_alloc; then `work` is destroyed unstarted.
     template <tryst::detail::awaitable Work>
     void spawn(Work work, tryst::detail::location where = tryst::detail::location::current()) {
         core_->spawn(std::move(work), where);

@@ -79,8 +79,7 @@ public:
     sender_awaiter(Sender&& sender,
                    Token&& token) noexcept(std::is_nothrow_move_constructible_v<Sender>)
         : sender_(std::move(sender)), token_(std::move(token)) {}
-    sender_awaiter(const sender_awaiter&) = delete;
-    sender_awaiter& operator=(const sender_awaiter&) = delete;
+    sender_awaiter(sender_awaiter&&) = delete;
     ~sender_awaiter() {
         if (is_connected_) {
             std::destroy_at(&state);

@@ -82,8 +82,7 @@ class registry_list;
 /// in the registry of the context until a waker queues one.
 class registered_executor : public tryst::detail::list_links<registered_executor> {
 public:
-    registered_executor(const registered_executor&) = delete;
-    registered_executor& operator=(const registered_executor&) = delete;
+    registered_executor(registered_executor&&) = delete;
 
     /// Queues the entry.
     virtual void enqueue() noexcept = 0;

@@ -106,8 +106,7 @@ public:
         scope(registry* running, bool direct) noexcept : outer_(here()) {
             here() = {.running = running, .ready = direct ? this : nullptr};
         }
-        scope(const scope&) = delete;
-        scope& operator=(const scope&) = delete;
+        scope(scope&&) = delete;
         ~scope() {
             queue_ready(); // a handler has thrown
             here() = outer_;
@@ -171,8 +170,7 @@ public:
     class awaitable_scope {
     public:
         awaitable_scope() noexcept : outer_(std::exchange(scope::here().continues, true)) {}
-        awaitable_scope(const awaitable_scope&) = delete;
-        awaitable_scope& operator=(const awaitable_scope&) = delete;
+        awaitable_scope(awaitable_scope&&) = delete;
         ~awaitable_scope() { scope::here().continues = outer_; }
 
     private:
@@ -184,8 +182,7 @@ public:
     public:
         explicit step(const registered_executor& of) noexcept
             : outer_(std::exchange(scope::here().steps, &of)) {}
-        step(const step&) = delete;
-        step& operator=(const step&) = delete;
+        step(step&&) = delete;
         ~step() { scope::here().steps = outer_; }
 
     private:

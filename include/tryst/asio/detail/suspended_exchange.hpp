@@ -52,8 +52,7 @@ class wait_frame {
         typename std::coroutine_traits<net::awaitable<Value, Executor>>::promise_type;
 
 public:
-    wait_frame(const wait_frame&) = delete;
-    wait_frame& operator=(const wait_frame&) = delete;
+    wait_frame(wait_frame&&) = delete;
 
 protected:
     wait_frame() noexcept {

@@ -73,8 +73,7 @@ struct [[gnu::visibility("default")]] thread_number_owner {
     const std::uint32_t number = thread_numbers.acquire();
 
     thread_number_owner() noexcept = default;
-    thread_number_owner(const thread_number_owner&) = delete;
-    thread_number_owner& operator=(const thread_number_owner&) = delete;
+    thread_number_owner(thread_number_owner&&) = delete;
     ~thread_number_owner();
 };
 

@@ -66,8 +66,7 @@ private:
 class continuation : executor_node {
 public:
     continuation() = default;
-    continuation(const continuation&) = delete;
-    continuation& operator=(const continuation&) = delete;
+    continuation(continuation&&) = delete;
     /// The frame may be destroyed, on its executor, while its resumption is queued there.
     ~continuation() {
         if (queued_) {

@@ -21,8 +21,7 @@ public:
             throw std::system_error(errno, std::generic_category(), "eventfd");
         }
     }
-    eventfd(const eventfd&) = delete;
-    eventfd& operator=(const eventfd&) = delete;
+    eventfd(eventfd&&) = delete;
     ~eventfd() { ::close(number_); }
 
     int get() const noexcept { return number_; }

@@ -59,8 +59,7 @@ template <class T>
 class linked_queue {
 public:
     linked_queue() = default;
-    linked_queue(const linked_queue&) = delete;
-    linked_queue& operator=(const linked_queue&) = delete;
+    linked_queue(linked_queue&&) = delete;
 
     bool empty() const noexcept { return first_ == nullptr; }
 

@@ -25,8 +25,7 @@ class serial_queue {
 public:
     /// @param executor  whose queue this is.
     explicit serial_queue(executor_ref executor) noexcept : executor_(executor) {}
-    serial_queue(const serial_queue&) = delete;
-    serial_queue& operator=(const serial_queue&) = delete;
+    serial_queue(serial_queue&&) = delete;
 
     executor_ref executor() const noexcept { return executor_; }
 

@@ -18,8 +18,7 @@ namespace tryst::detail {
 /// earliest deadline.
 class shared_timers {
 public:
-    shared_timers(const shared_timers&) = delete;
-    shared_timers& operator=(const shared_timers&) = delete;
+    shared_timers(shared_timers&&) = delete;
 
 protected:
     shared_timers() = default;

@@ -25,8 +25,7 @@ namespace tryst::detail {
 /// those of all static objects that are defined after this header was included.
 struct module_end {
     constexpr module_end() noexcept = default;
-    module_end(const module_end&) = delete;
-    module_end& operator=(const module_end&) = delete;
+    module_end(module_end&&) = delete;
     inline ~module_end();
 };
 
