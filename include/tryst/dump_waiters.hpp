@@ -7,7 +7,6 @@
 #include <tryst/detail/meet/observer.hpp>
 #include <tryst/detail/meet/section_lock.hpp>
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/platform/cpu.hpp>
 #include <tryst/detail/platform/thread_number.hpp>
 #include <tryst/detail/platform/time.hpp>
 #include <tryst/detail/run/linked_list.hpp>

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/platform/spin.hpp>
 #include <tryst/detail/run/linked_list.hpp>
 
 #include <cassert>

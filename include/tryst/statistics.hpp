@@ -6,7 +6,6 @@
 #pragma once
 
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/platform/cpu.hpp>
 #include <tryst/detail/platform/thread_number.hpp>
 
 #include <algorithm>

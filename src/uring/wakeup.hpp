@@ -6,7 +6,7 @@
 
 #include "ring.hpp"
 
-#include <tryst/detail/platform/cpu.hpp>
+#include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/run/inbox.hpp>
 #include <tryst/uring/descriptor.hpp>
 

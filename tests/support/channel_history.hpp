@@ -7,7 +7,7 @@
 #include "support/history.hpp"
 #include "support/stamps.hpp"
 
-#include <tryst/detail/platform/cpu.hpp>
+#include <tryst/detail/platform/atomic.hpp>
 #include <tryst/result.hpp>
 
 #include <algorithm>

@@ -9,7 +9,6 @@
 #include "support/tracked.hpp"
 
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/platform/cpu.hpp>
 #include <tryst/result.hpp>
 
 #include <cstddef>

@@ -11,7 +11,7 @@
 #include <tryst/channel.hpp>
 #include <tryst/detail/meet/dual_queue.hpp>
 #include <tryst/detail/meet/dual_stack.hpp>
-#include <tryst/detail/platform/cpu.hpp>
+#include <tryst/detail/platform/atomic.hpp>
 #include <tryst/future.hpp>
 #include <tryst/red_blue_exchanger.hpp>
 #include <tryst/run_loop.hpp>

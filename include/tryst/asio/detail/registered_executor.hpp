@@ -6,7 +6,6 @@
 
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/platform/cpu.hpp>
 #include <tryst/detail/run/linked_list.hpp>
 
 #include <cstddef>

@@ -7,7 +7,6 @@
 #include <tryst/detail/meet/slot.hpp>
 #include <tryst/detail/meet/wait_list.hpp>
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/platform/cpu.hpp>
 #include <tryst/detail/platform/trace.hpp>
 #include <tryst/executor.hpp>
 

@@ -9,7 +9,7 @@
 #include <tryst/detail/meet/section_protocol.hpp>
 #include <tryst/detail/meet/steps.hpp>
 #include <tryst/detail/meet/waiter.hpp>
-#include <tryst/detail/platform/spin.hpp>
+#include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/trace.hpp>
 
 #include <cstddef>

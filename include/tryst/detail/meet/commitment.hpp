@@ -6,7 +6,6 @@
 
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/platform/spin.hpp>
 #include <tryst/detail/platform/trace.hpp>
 
 #include <cassert>

@@ -8,7 +8,7 @@
 #include <tryst/detail/meet/pending.hpp>
 #include <tryst/detail/meet/steps.hpp>
 #include <tryst/detail/meet/waiter.hpp>
-#include <tryst/detail/platform/spin.hpp>
+#include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/trace.hpp>
 #include <tryst/executor.hpp>
 

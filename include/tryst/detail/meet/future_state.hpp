@@ -12,7 +12,6 @@
 #include <tryst/detail/meet/steps.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/platform/spin.hpp>
 
 #include <cassert>
 #include <cstddef>

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/platform/cpu.hpp>
 #include <tryst/detail/platform/trace.hpp>
 
 #include <algorithm>

@@ -11,7 +11,6 @@
 #include <tryst/detail/meet/wait_limits.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/platform/spin.hpp>
 #include <tryst/executor.hpp>
 
 #include <cassert>

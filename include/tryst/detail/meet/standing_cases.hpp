@@ -10,7 +10,6 @@
 #include <tryst/detail/meet/standing_word.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/platform/spin.hpp>
 #include <tryst/detail/run/linked_list.hpp>
 #include <tryst/executor.hpp>
 

@@ -7,6 +7,8 @@
 /// WaitOnAddress.
 #pragma once
 
+#include <cstddef>
+
 #ifndef __cpp_exceptions
 static_assert(false, "tryst: compile with exceptions (without -fno-exceptions)");
 #endif
@@ -18,7 +20,6 @@ static_assert(false, "tryst: compile with exceptions (without -fno-exceptions)")
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <thread>
 #include <version>
@@ -287,3 +288,25 @@ using sleep_word = portable_sleep_word<atomic<std::uint32_t>, std::mutex, std::c
 } // namespace tryst::detail
 
 #endif
+
+namespace tryst::detail {
+
+/// Waits for a step that takes another thread a few instructions: spins for a moment, then yields
+/// until `done()`.
+template <class Done>
+void spin_until(Done done) noexcept {
+    for (int i = 0; i != spin_pauses; ++i) {
+        if (done()) {
+            return;
+        }
+        spin_pause();
+    }
+    detail::yield_until(done);
+}
+
+/// The distance at which the writes of two cores do not disturb each other: a pair of 64-byte
+/// lines, because x86 prefetches lines in pairs (Intel 64 and IA-32 Optimization Reference Manual,
+/// 3.7.3). Not std::hardware_destructive_interference_size, which may vary within one program.
+inline constexpr std::size_t line_pair = 128;
+
+} // namespace tryst::detail
