@@ -10,7 +10,6 @@ tryst_add_adapter(execution "senders and receivers; add the include path of stde
         execution/as_sender.hpp
         execution/scheduler.hpp
         execution/task_sender.hpp
-        execution/detail/either_stop_token.hpp
         execution/detail/start_context.hpp
         execution/detail/std.hpp)
 install(FILES cmake/tryst-find-stdexec.cmake DESTINATION ${tryst_share})

@@ -79,16 +79,16 @@ when_all(std::vector<task<T>> work) {
         const detail::start_each start{children};
         co_await detail::join_all<const detail::start_each<decltype(children)>>{group, start};
     }
-    std::vector<detail::joined_value<T>> results;
-    results.reserve(std::is_void_v<T> ? 0 : work.size());
-    for (task<T>& each : work) {
-        if constexpr (std::is_void_v<T>) {
+    if constexpr (std::is_void_v<T>) {
+        for (task<T>& each : work) {
             each.take();
-        } else {
+        }
+    } else {
+        std::vector<T> results;
+        results.reserve(work.size());
+        for (task<T>& each : work) {
             results.push_back(each.take());
         }
-    }
-    if constexpr (!std::is_void_v<T>) {
         co_return results;
     }
 }
