@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Waits of fibers that stay on their thread, for an exchange and for a selection.
 #include <tryst/fiber.hpp>
 
 #include "adapters/fiber/shared_fibers.hpp"
@@ -20,9 +21,12 @@
 
 #include <chrono>
 #include <cstddef>
-#include <latch>
+#include <deque>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -33,22 +37,15 @@ using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 using boost::fibers::fiber;
 using tryst::exchange_errc;
+using tryst::exchange_result;
 using tryst::exchanger;
-using tryst::run_loop;
 using tryst::task;
 using tryst::fiber::wait;
-using tryst::test::bare_coroutine;
-using tryst::test::bare_party;
-using tryst::test::census;
-using tryst::test::grow;
-using tryst::test::loop_thread;
-using tryst::test::party;
-using tryst::test::received;
-using tryst::test::spread_of;
-using tryst::test::this_thread;
-using tryst::test::tracked;
-using tryst::test::waits_in_arena;
-using tryst::test::waits_in_list;
+using namespace tryst::test;
+using channel = tryst::synchronous_channel<tracked>;
+
+const auto wait_in_fiber = [](auto operation) { return wait(std::move(operation)); };
+const auto wait_in_thread = [](auto operation) { return tryst::sync_wait(std::move(operation)); };
 
 /// Runs every fiber of this thread until it suspends. Boost's round robin runs each once per turn,
 /// and a wait suspends after three turns.
@@ -58,266 +55,228 @@ void let_all_settle() {
     }
 }
 
-/// Starts a fiber that waits for the operation that `make` returns.
-template <class T, class Make>
-fiber start(received<T>& got, Make make) {
-    return fiber(boost::fibers::launch::dispatch,
-                 [&got, make = std::move(make)] { got.emplace(wait(make())); });
+/// A fiber that has begun.
+template <class Body>
+fiber start(Body body) {
+    return fiber(boost::fibers::launch::dispatch, std::move(body));
 }
 
-template <class T>
-void expect_failed(const received<T>& got, exchange_errc why, const T& own) {
-    ASSERT_TRUE(got);
-    ASSERT_FALSE(*got);
-    EXPECT_EQ(got->error(), why);
-    EXPECT_EQ(got->returned(), own);
-}
+// ---- An exchange, alone or as a case of a selection
 
-template <class T>
-void expect_got(const received<T>& got, const T& item) {
-    ASSERT_TRUE(got);
-    ASSERT_TRUE(*got);
-    EXPECT_EQ(**got, item);
-}
+/// Waits for the exchange of item 1.
+class fiber_test : public testing::Test {
+protected:
+    explicit fiber_test(bool selects) : selects_(selects) {
+        // An earlier test may have spent the thread's budget of waits that do not suspend.
+        tryst::detail::turn_budget::renew();
+    }
 
-// ---- On one thread
+    void TearDown() override {
+        got.reset();
+        EXPECT_EQ(items.alive.load(), 0);
+    }
 
-TEST(FiberWait, SwapsTheItemsOfTwoFibers) {
-    exchanger<int> ex;
-    received<int> first;
-    received<int> second;
-    fiber a = start(first, [&] { return ex.exchange(1); });
-    fiber b = start(second, [&] { return ex.exchange(2); });
-    a.join();
-    b.join();
-    expect_got(first, 2);
-    expect_got(second, 1);
-}
+    tracked item(long id) { return {items, id}; }
 
-TEST(FiberWait, RunsATask) {
-    exchanger<int> ex;
-    const auto sum = [&](int more) -> task<int> {
-        const auto got = co_await ex.exchange(1);
-        if (more < 0) {
-            throw std::invalid_argument("less");
+    template <class... Limit>
+    void wait_here(Limit... limit) {
+        if (selects_) {
+            keep(wait(tryst::select(ex->exchange(item(1)), source.receive(), limit...)));
+        } else {
+            keep(wait(ex->exchange(item(1), limit...)));
         }
-        co_return *got + more;
-    };
-    int got = 0;
-    fiber a(boost::fibers::launch::dispatch, [&] { got = wait(sum(10)); });
-    fiber b(boost::fibers::launch::dispatch,
-            [&] { EXPECT_THROW(wait(sum(-1)), std::invalid_argument); });
-    a.join();
-    b.join();
-    EXPECT_EQ(got, 11);
-    const auto end_late = [&]() -> task<> {
-        const auto ended = co_await ex.exchange(1, std::chrono::milliseconds(20));
-        EXPECT_EQ(ended, exchange_errc::timed_out);
-    };
-    wait(end_late());
-}
+    }
 
-TEST(FiberWait, SuspendsItsFiberAndNotTheThread) {
-    exchanger<int> ex;
-    received<int> got;
-    fiber waiting = start(got, [&] { return ex.exchange(1); });
-    let_all_settle();
-    ASSERT_TRUE(waits_in_list(ex));
-    ASSERT_FALSE(got);
-    EXPECT_EQ(*ex.try_exchange(2), 1);
+    /// The same in a fiber, which has begun to wait.
+    template <class... Limit>
+    fiber start_wait(Limit... limit) {
+        got.reset();
+        return start([=, this] { wait_here(limit...); });
+    }
+    template <class... Limit>
+    fiber start_long_wait(Limit... limit) {
+        fiber waiting = start_wait(limit...);
+        let_all_settle();
+        EXPECT_TRUE(waits_in_list(*ex));
+        EXPECT_FALSE(got);
+        return waiting;
+    }
+
+    /// The partner's exchange of item 2.
+    template <class... Limit>
+    void wait_as_partner(Limit... limit) {
+        const auto theirs = wait(ex->exchange(item(2), limit...));
+        ASSERT_TRUE(theirs);
+        EXPECT_EQ(theirs->id(), 1);
+    }
+    void come_as_partner() {
+        const auto theirs = ex->try_exchange(item(2));
+        ASSERT_TRUE(theirs);
+        EXPECT_EQ(theirs->id(), 1);
+    }
+
+    void expect_match() {
+        ASSERT_TRUE(got);
+        ASSERT_TRUE(*got) << got->error().message();
+        EXPECT_EQ((*got)->id(), 2);
+    }
+    void expect_failure(exchange_errc why) {
+        ASSERT_TRUE(got);
+        ASSERT_FALSE(*got);
+        EXPECT_EQ(got->error(), why);
+        EXPECT_EQ(got->returned().id(), 1);
+        EXPECT_FALSE(why != exchange_errc::closed && waits_in_list(*ex));
+    }
+
+    census items;
+    std::optional<exchanger<tracked>> ex{std::in_place, 1U};
+    channel source;
+    std::optional<exchange_result<tracked>> got;
+
+private:
+    using selected = tryst::select_result<exchange_result<tracked>, exchange_result<tracked, void>>;
+
+    void keep(exchange_result<tracked> result) { got.emplace(std::move(result)); }
+    void keep(selected both) {
+        auto& one = both.get<0>();
+        const bool is_selected = one || one.error() == exchange_errc::closed;
+        EXPECT_EQ(both.index(), is_selected ? 0 : tryst::select_npos);
+        EXPECT_EQ(both.get<1>().error(),
+                  is_selected ? make_error_code(exchange_errc::not_selected) : one.error());
+        EXPECT_FALSE(source.try_send(item(9))) << "waits there still";
+        got.emplace(std::move(one));
+    }
+
+    bool selects_;
+};
+
+class FiberWait : public fiber_test, public testing::WithParamInterface<bool> {
+protected:
+    FiberWait() : fiber_test(GetParam()) {}
+};
+INSTANTIATE_TEST_SUITE_P(Ways, FiberWait, testing::Bool(), [](const auto& each) {
+    return std::string(each.param ? "Select" : "Exchange");
+});
+
+TEST_P(FiberWait, SuspendsItsFiberAndNotTheThread) {
+    fiber waiting = start_long_wait();
+    come_as_partner();
     EXPECT_FALSE(got); // never resumed inside its partner
     waiting.join();
-    expect_got(got, 2);
+    expect_match();
 }
 
-TEST(FiberWait, DoesNotSuspendIfAPartnerIsWaiting) {
-    exchanger<int> ex;
-    received<int> waiting;
-    fiber a = start(waiting, [&] { return ex.exchange(1); });
+TEST_P(FiberWait, DoesNotSuspendIfAPartnerIsWaiting) {
+    fiber partner = start([&] { wait_as_partner(); });
     let_all_settle();
     bool other_ran = false;
     fiber other([&] { other_ran = true; });
-    EXPECT_EQ(*wait(ex.exchange(2)), 1);
+    wait_here();
     EXPECT_FALSE(other_ran);
-    a.join();
+    expect_match();
+    partner.join();
     other.join();
-    expect_got(waiting, 2);
 }
 
-TEST(FiberWait, LetsOtherFibersRunIfAPartnerIsWaitingEachTime) {
-    tryst::synchronous_channel<int> channel;
-    const tryst::test::waiting_partners partners(channel);
-    int done = 0;
-    int seen = -1;
-    fiber sender([&] {
-        for (; done != tryst::test::waiting_partners::count; ++done) {
-            EXPECT_TRUE(wait(channel.send(done)));
-        }
-    });
-    fiber other([&] { seen = done; });
-    sender.join();
-    other.join();
-    EXPECT_LE(seen, tryst::test::budget + 1);
-}
-
-TEST(FiberWait, GivesAPartnerOfTheSameTurnTimeToCome) {
-    exchanger<int> ex;
-    received<int> first;
-    received<int> second;
+TEST_P(FiberWait, GivesAPartnerOfTheSameTurnTimeToCome) {
     std::vector<int> order;
     fiber a([&] {
-        first.emplace(wait(ex.exchange(1)));
+        wait_here();
         order.push_back(1);
     });
     fiber b([&] {
-        second.emplace(wait(ex.exchange(2)));
+        wait_as_partner();
         order.push_back(2);
     });
     fiber c([&] { order.push_back(3); });
     a.join();
     b.join();
     c.join();
-    expect_got(first, 2);
-    expect_got(second, 1);
+    expect_match();
     EXPECT_EQ(order, (std::vector{2, 3, 1})); // the first resumes in its next turn
 }
 
-TEST(FiberWait, ResumesOnItsOwnFiberAndThread) {
-    exchanger<int> ex;
-    const auto id_of_partner = [&ex](auto& before, auto& after) {
-        return [&] {
-            before = {boost::this_fiber::get_id(), this_thread()};
-            static_cast<void>(wait(ex.exchange(1)));
-            after = {boost::this_fiber::get_id(), this_thread()};
-        };
-    };
-    using place = std::pair<fiber::id, std::thread::id>;
-    place before;
-    place after;
-    fiber waiting(boost::fibers::launch::dispatch, id_of_partner(before, after));
+TEST_P(FiberWait, ResumesOnItsOwnFiberAndThread) {
+    const auto place = [] { return std::pair(boost::this_fiber::get_id(), this_thread()); };
+    fiber waiting = start([&] {
+        const auto before = place();
+        wait_here();
+        EXPECT_EQ(place(), before);
+    });
     let_all_settle();
-    std::thread([&] { EXPECT_EQ(*ex.try_exchange(2), 1); }).join();
+    std::thread([&] { come_as_partner(); }).join();
     waiting.join();
-    EXPECT_EQ(before, after);
-    EXPECT_EQ(after.second, this_thread());
-}
-
-TEST(FiberWait, PairsAllButTheOddOneAndConservesEveryItem) {
-    constexpr std::size_t count = 101;
-    census items;
-    {
-        exchanger<tracked> ex;
-        std::vector<received<tracked>> got(count);
-        std::vector<fiber> fibers;
-        for (std::size_t i = 0; i != count; ++i) {
-            fibers.push_back(start(got[i], [&items, &ex, i] {
-                return ex.exchange(tracked(items, static_cast<long>(i)));
-            }));
-        }
-        let_all_settle();
-        EXPECT_TRUE(waits_in_list(ex));
-        ex.close();
-        for (fiber& each : fibers) {
-            each.join();
-        }
-        std::size_t alone = 0;
-        for (std::size_t i = 0; i != count; ++i) {
-            ASSERT_TRUE(got[i]);
-            if (*got[i]) {
-                const auto partner = static_cast<std::size_t>((*got[i])->id());
-                ASSERT_NE(partner, i);
-                ASSERT_TRUE(*got[partner]);
-                EXPECT_EQ((*got[partner])->id(), static_cast<long>(i));
-            } else {
-                ++alone;
-                EXPECT_EQ(got[i]->error(), exchange_errc::closed);
-                EXPECT_EQ(got[i]->returned().id(), static_cast<long>(i));
-            }
-        }
-        EXPECT_EQ(alone, 1U);
-        EXPECT_EQ(items.alive.load(), static_cast<long>(count));
-    }
-    EXPECT_EQ(items.alive.load(), 0);
-}
-
-// ---- Above slot 0
-
-TEST(FiberWait, MatchesInTheArenaWithinItsTurn) {
-    exchanger<int> ex(1);
-    grow(ex);
-    received<int> first;
-    received<int> second;
-    fiber a = start(first, [&] { return ex.exchange(1); });
-    EXPECT_TRUE(waits_in_arena(ex));
-    fiber b = start(second, [&] { return ex.exchange(2); });
-    expect_got(second, 1);
-    a.join();
-    b.join();
-    expect_got(first, 2);
-    EXPECT_EQ(spread_of(ex), 1U);
-}
-
-TEST(FiberWait, MovesToTheWaitListIfNoPartnerComesWithinItsTurn) {
-    exchanger<int> ex(1);
-    grow(ex);
-    received<int> got;
-    fiber waiting = start(got, [&] { return ex.exchange(1); });
-    EXPECT_TRUE(waits_in_arena(ex));
-    boost::this_fiber::yield();
-    boost::this_fiber::yield();
-    EXPECT_FALSE(waits_in_arena(ex));
-    EXPECT_TRUE(waits_in_list(ex));
-    EXPECT_EQ(spread_of(ex), 0U);
-    let_all_settle();
-    EXPECT_EQ(*wait(ex.exchange(2)), 1);
-    waiting.join();
-    expect_got(got, 2);
+    expect_match();
 }
 
 // ---- Deadlines
 
-TEST(FiberWait, TimesOutWithItsItemAndNeverEarly) {
+TEST_P(FiberWait, TimesOutWithItsItemAndNeverEarly) {
     for (const int slots : {0, 1}) {
-        exchanger<int> ex(1);
-        grow(ex, slots);
+        grow(*ex, slots);
         for (const auto patience : {1us, 200us, 3000us}) {
-            const auto begin = steady::now();
-            const auto got = wait(ex.exchange(1, patience));
-            EXPECT_GE(steady::now() - begin, patience);
-            EXPECT_EQ(got.error(), exchange_errc::timed_out);
-            EXPECT_EQ(got.returned(), 1);
             const auto deadline = steady::now() + patience;
-            const auto again = wait(ex.exchange(2, deadline, std::stop_source().get_token()));
+            wait_here(patience);
             EXPECT_GE(steady::now(), deadline);
-            EXPECT_EQ(again.error(), exchange_errc::timed_out);
-            EXPECT_EQ(again.returned(), 2);
-            EXPECT_FALSE(waits_in_list(ex));
+            expect_failure(exchange_errc::timed_out);
+            const auto second = steady::now() + patience;
+            wait_here(second, std::stop_source().get_token());
+            EXPECT_GE(steady::now(), second);
+            expect_failure(exchange_errc::timed_out);
         }
     }
 }
 
-TEST(FiberWait, LetsOthersRunUntilItsDeadline) {
-    exchanger<int> ex;
-    received<int> got;
-    fiber waiting = start(got, [&] { return ex.exchange(1, 2ms); });
+TEST_P(FiberWait, LetsOthersRunUntilItsDeadline) {
     long turns = 0;
-    while (!got) {
-        ++turns;
-        boost::this_fiber::yield();
+    for (auto patience = 2ms; turns <= 10 && patience < 4s; patience *= 2) { // a busy machine
+        turns = 0;
+        fiber waiting = start_wait(patience);
+        while (!got) {
+            ++turns;
+            boost::this_fiber::yield();
+        }
+        waiting.join();
+        expect_failure(exchange_errc::timed_out);
     }
-    waiting.join();
-    expect_failed(got, exchange_errc::timed_out, 1);
     EXPECT_GT(turns, 10);
 }
 
-TEST(FiberWait, EndsWaitsInTheOrderOfTheirDeadlines) {
-    std::vector<std::unique_ptr<exchanger<int>>> rooms;
+TEST_P(FiberWait, MeetsAPartnerBeforeItsDeadline) {
+    fiber waiting = start_long_wait(24h);
+    wait_as_partner(steady::time_point::max());
+    waiting.join();
+    expect_match();
+}
+
+TEST_P(FiberWait, WithoutPatienceTakesAPartnerOrFailsAtOnce) {
+    bool other_ran = false;
+    fiber other([&] { other_ran = true; });
+    wait_here(0s);
+    expect_failure(exchange_errc::timed_out);
+    wait_here(steady::now() - 1s);
+    expect_failure(exchange_errc::timed_out);
+    for (const auto deadline : long_past) {
+        wait_here(deadline);
+        expect_failure(exchange_errc::timed_out);
+    }
+    EXPECT_FALSE(other_ran);
+    other.join();
+    fiber partner = start([&] { wait_as_partner(); });
+    let_all_settle();
+    wait_here(-1s);
+    expect_match();
+    partner.join();
+}
+
+TEST(FiberWaits, EndInTheOrderOfTheirDeadlines) {
+    std::deque<exchanger<int>> rooms(3);
     std::vector<fiber> fibers;
     std::vector<int> order;
     const auto start_time = steady::now();
     for (const int place : {3, 1, 2}) {
-        exchanger<int>& ex = *rooms.emplace_back(std::make_unique<exchanger<int>>());
-        fibers.emplace_back([&ex, &order, start_time, place] {
+        fibers.emplace_back([&, place] {
+            exchanger<int>& ex = rooms[static_cast<std::size_t>(place) - 1];
             const auto got = wait(ex.exchange(place, start_time + place * 20ms));
             EXPECT_EQ(got.error(), exchange_errc::timed_out);
             order.push_back(place);
@@ -329,216 +288,257 @@ TEST(FiberWait, EndsWaitsInTheOrderOfTheirDeadlines) {
     EXPECT_EQ(order, (std::vector{1, 2, 3}));
 }
 
-TEST(FiberWait, MeetsAPartnerBeforeItsDeadline) {
-    exchanger<int> ex;
-    received<int> got;
-    fiber waiting = start(got, [&] { return ex.exchange(1, 24h); });
-    let_all_settle();
-    EXPECT_EQ(*wait(ex.exchange(2, steady::time_point::max())), 1);
-    waiting.join();
-    expect_got(got, 2);
-}
+// ---- Stops and closes
 
-TEST(FiberWait, WithoutPatienceTakesAPartnerOrFailsAtOnce) {
-    exchanger<int> ex;
-    bool other_ran = false;
-    fiber other([&] { other_ran = true; });
-    EXPECT_EQ(wait(ex.exchange(1, 0s)).error(), exchange_errc::timed_out);
-    EXPECT_EQ(wait(ex.exchange(1, steady::now() - 1s)).returned(), 1);
-    for (const auto deadline : tryst::test::long_past) {
-        EXPECT_EQ(wait(ex.exchange(1, deadline)).error(), exchange_errc::timed_out);
-    }
-    EXPECT_FALSE(other_ran);
-    other.join();
-    received<int> got;
-    fiber waiting = start(got, [&] { return ex.exchange(2); });
-    let_all_settle();
-    EXPECT_EQ(*wait(ex.exchange(3, -1s)), 2);
-    waiting.join();
-    expect_got(got, 3);
-}
-
-// ---- Stops
-
-TEST(FiberWait, IsCancelledAtOnceByAStopThatCameBefore) {
-    exchanger<int> ex;
-    received<int> partner;
-    fiber waiting = start(partner, [&] { return ex.exchange(1); });
-    let_all_settle();
+TEST_P(FiberWait, IsCancelledAtOnceByAStopThatCameBefore) {
     std::stop_source stop;
     stop.request_stop();
-    const auto got = wait(ex.exchange(2, stop.get_token()));
-    EXPECT_EQ(got.error(), exchange_errc::cancelled);
-    EXPECT_EQ(got.returned(), 2);
-    EXPECT_TRUE(waits_in_list(ex));
-    ex.close();
-    waiting.join();
-}
-
-TEST(FiberWait, EndsWhenAFiberOfItsThreadRequestsAStop) {
-    exchanger<int> ex;
-    std::stop_source stop;
-    received<int> got;
-    fiber waiting = start(got, [&] { return ex.exchange(1, 24h, stop.get_token()); });
+    fiber partner = start([&] { EXPECT_FALSE(wait(ex->exchange(item(2)))); });
     let_all_settle();
-    EXPECT_TRUE(waits_in_list(ex));
-    stop.request_stop();
-    EXPECT_FALSE(waits_in_list(ex));
-    EXPECT_FALSE(got); // not inside the request
-    waiting.join();
-    expect_failed(got, exchange_errc::cancelled, 1);
+    wait_here(stop.get_token());
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->error(), exchange_errc::cancelled);
+    EXPECT_EQ(got->returned().id(), 1);
+    EXPECT_TRUE(waits_in_list(*ex)); // the partner
+    ex->close();
+    partner.join();
 }
 
-TEST(FiberWait, SeesAfterItsTurnAStopThatCameWithinIt) {
-    exchanger<int> ex;
-    std::stop_source stop;
-    received<int> got;
-    fiber waiting = start(got, [&] { return ex.exchange(1, stop.get_token()); });
-    stop.request_stop(); // it has offered, and not parked
-    EXPECT_TRUE(waits_in_list(ex));
-    waiting.join();
-    expect_failed(got, exchange_errc::cancelled, 1);
-    EXPECT_FALSE(waits_in_list(ex));
-}
-
-TEST(FiberWait, EndsWhenAnotherThreadRequestsAStop) {
-    exchanger<int> ex;
-    for (int round = 0; round != 500; ++round) {
-        std::stop_source stop;
-        std::thread stopper([&stop] { stop.request_stop(); });
-        const auto got = wait(ex.exchange(round, stop.get_token()));
-        EXPECT_EQ(got.error(), exchange_errc::cancelled);
-        EXPECT_EQ(got.returned(), round);
-        stopper.join();
+TEST_P(FiberWait, IsCancelledByAStop) {
+    for (const bool has_settled : {false, true}) { // or has only offered, and not parked
+        for (const bool by_thread : {false, true}) {
+            std::stop_source stop;
+            fiber waiting = start_wait(24h, stop.get_token());
+            if (has_settled) {
+                let_all_settle();
+            }
+            EXPECT_TRUE(waits_in_list(*ex));
+            if (by_thread) {
+                std::thread([&] { stop.request_stop(); }).join();
+            } else {
+                stop.request_stop();
+            }
+            // A selection leaves its cases when its fiber runs.
+            EXPECT_EQ(waits_in_list(*ex), GetParam() || !has_settled);
+            EXPECT_FALSE(got); // not inside the request
+            waiting.join();
+            expect_failure(exchange_errc::cancelled);
+        }
     }
 }
 
-// ---- Closing
-
-TEST(FiberWait, EndsWhenTheExchangerIsClosedOrDestroyed) {
-    for (const bool destroyed : {false, true}) {
-        auto ex = std::make_unique<exchanger<int>>();
-        received<int> got;
-        fiber waiting = start(got, [&] { return ex->exchange(1, 24h); });
-        let_all_settle();
-        destroyed ? ex.reset() : ex->close();
+TEST_P(FiberWait, EndsWhenTheExchangerIsClosedOrDestroyed) {
+    for (const bool is_destroyed : {false, true}) {
+        ex.emplace(1U);
+        fiber waiting = start_long_wait(24h);
+        is_destroyed ? ex.reset() : ex->close();
         waiting.join();
-        expect_failed(got, exchange_errc::closed, 1);
+        expect_failure(exchange_errc::closed);
     }
 }
 
-TEST(FiberWait, EndsWhenAnotherThreadCloses) {
-    for (int round = 0; round != 500; ++round) {
-        exchanger<int> ex;
-        std::thread closer([&ex] { ex.close(); });
-        const auto got = wait(ex.exchange(round));
-        EXPECT_EQ(got.error(), exchange_errc::closed);
-        EXPECT_EQ(got.returned(), round);
-        closer.join();
+TEST_P(FiberWait, EndsWhenAnotherThreadStopsOrCloses) {
+    for (const bool closes : {false, true}) {
+        for (int round = 0; round != 500; ++round) {
+            std::stop_source stop;
+            std::jthread other([&] { closes ? ex->close() : void(stop.request_stop()); });
+            wait_here(stop.get_token());
+            other.join();
+            expect_failure(closes ? exchange_errc::closed : exchange_errc::cancelled);
+            if (closes) {
+                ex.emplace(1U);
+            }
+        }
     }
 }
 
-TEST(FiberWait, ServesOneWaitAfterAnotherWhateverEndsThem) {
-    // A wake-up that belongs to one wait must not end the next.
-    exchanger<int> ex;
+TEST_P(FiberWait, IsNotEndedByWhatBelongsToTheOneBefore) {
     for (int i = 0; i != 300; ++i) {
         std::stop_source stop;
-        std::thread other([&] {
+        std::jthread other([&] {
             if (i % 2 == 0) {
                 stop.request_stop();
             } else {
-                static_cast<void>(wait(ex.exchange(2, 50us)));
+                static_cast<void>(wait(ex->exchange(item(2), 50us)));
             }
         });
-        static_cast<void>(wait(ex.exchange(1, 50us, stop.get_token())));
+        wait_here(50us, stop.get_token());
         other.join();
         const auto begin = steady::now();
-        ASSERT_EQ(wait(ex.exchange(1, 100us)).error(), exchange_errc::timed_out);
+        wait_here(100us);
         ASSERT_GE(steady::now() - begin, 100us);
+        expect_failure(exchange_errc::timed_out);
+    }
+}
+
+// ---- Above slot 0, where selections do not go
+
+class FiberInArena : public fiber_test {
+protected:
+    FiberInArena() : fiber_test(false) { grow(*ex); }
+};
+
+TEST_F(FiberInArena, MatchesWithinItsTurn) {
+    fiber waiting = start_wait();
+    EXPECT_TRUE(waits_in_arena(*ex));
+    fiber partner = start([&] { wait_as_partner(); });
+    waiting.join();
+    partner.join();
+    expect_match();
+    EXPECT_EQ(spread_of(*ex), 1U);
+}
+
+TEST_F(FiberInArena, MovesToTheWaitListIfNoPartnerComesWithinItsTurn) {
+    fiber waiting = start_wait();
+    EXPECT_TRUE(waits_in_arena(*ex));
+    boost::this_fiber::yield();
+    boost::this_fiber::yield();
+    EXPECT_FALSE(waits_in_arena(*ex));
+    EXPECT_TRUE(waits_in_list(*ex));
+    EXPECT_EQ(spread_of(*ex), 0U);
+    let_all_settle();
+    wait_as_partner();
+    waiting.join();
+    expect_match();
+}
+
+// ---- Selections
+
+class FiberSelect : public testing::Test {
+protected:
+    auto select() { return tryst::select(ex.exchange(1), source.receive()); }
+
+    exchanger<int> ex{1U};
+    tryst::synchronous_channel<int> source;
+};
+
+TEST_F(FiberSelect, SelectsTheCaseThatMeetsOrIsClosed) {
+    for (const char* const when : {"early", "late", "never: closed"}) { // when a partner comes
+        SCOPED_TRACE(when);
+        const bool is_closed = when[0] == 'n';
+        fiber waiting = start([&] {
+            const auto got = wait(select());
+            EXPECT_EQ(got.index(), 1U);
+            EXPECT_EQ(got.get<0>().error(), exchange_errc::not_selected);
+            EXPECT_EQ(got.get<0>().returned(), 1);
+            const auto& received = got.get<1>();
+            EXPECT_EQ(received ? *received : -1, is_closed ? -1 : 2);
+        });
+        if (when[0] != 'e') {
+            let_all_settle();
+        }
+        if (is_closed) {
+            source.close();
+        } else {
+            EXPECT_TRUE(source.try_send(2));
+        }
+        waiting.join();
+        EXPECT_FALSE(waits_in_list(ex));
+    }
+}
+
+TEST_F(FiberSelect, MeetsTheSelectionOfAnotherFiber) {
+    fiber waiting = start([&] { EXPECT_EQ(wait(select()).get<1>().value(), 3); });
+    let_all_settle();
+    const auto partner = wait(tryst::select_biased(source.send(3), ex.exchange(4)));
+    waiting.join();
+    EXPECT_EQ(partner.index(), 0U);
+    EXPECT_EQ(partner.get<1>().returned(), 4);
+    EXPECT_FALSE(waits_in_list(ex));
+}
+
+TEST(FiberSelectFrom, FindsTheCaseThatMeets) {
+    std::deque<tryst::synchronous_channel<int>> rooms(20);
+    fiber sender([&] {
+        let_all_settle();
+        EXPECT_TRUE(wait(rooms[18].send(5)));
+    });
+    auto got = wait(tryst::select_from(rooms, [](auto& room) { return room.receive(); }));
+    sender.join();
+    EXPECT_EQ(got.index(), 18U);
+    EXPECT_EQ(*got.get(), 5);
+    for (auto& room : rooms) {
+        EXPECT_FALSE(room.try_send(6));
+    }
+}
+
+TEST_F(FiberSelect, ServesCoroutinesOfALoopInAnotherThread) {
+    constexpr int rounds = 300;
+    loop_thread loop;
+    loop->spawn([](tryst::synchronous_channel<int>& to) -> task<> {
+        for (int i = 0; i != rounds; ++i) {
+            EXPECT_TRUE(co_await to.send(i));
+        }
+        to.close();
+    }(source));
+    const auto here = this_thread();
+    for (int i = 0; i <= rounds; ++i) {
+        const auto got = wait(select());
+        EXPECT_EQ(got.index(), 1U);
+        EXPECT_EQ(got.get<0>().returned(), 1);
+        const auto& received = got.get<1>();
+        EXPECT_EQ(received ? *received : rounds, i);
+        EXPECT_EQ(this_thread(), here);
     }
 }
 
 // ---- Partners of other kinds
 
-TEST(FiberWait, MeetsFibersOfOtherThreads) {
-    constexpr int rounds = 2'000;
-    exchanger<int> ex;
-    std::thread partner([&ex] {
-        const auto home = this_thread();
-        fiber([&] {
-            for (int i = 0; i != rounds; ++i) {
-                EXPECT_EQ(*wait(ex.exchange(-i)), i);
-                EXPECT_EQ(this_thread(), home);
-            }
-        }).join();
-    });
+/// Swaps numbers with a partner that brings their negatives.
+template <class Wait>
+void swap_numbers(exchanger<int>& ex, int sign, Wait wait_for) {
     const auto home = this_thread();
-    for (int i = 0; i != rounds; ++i) {
-        EXPECT_EQ(*wait(ex.exchange(i)), -i);
+    for (int i = 0; i != 2'000; ++i) {
+        EXPECT_EQ(*wait_for(ex.exchange(sign * i)), -sign * i);
         EXPECT_EQ(this_thread(), home);
     }
-    partner.join();
 }
 
-TEST(FiberWait, MeetsPlainThreads) {
-    constexpr int rounds = 2'000;
-    exchanger<int> ex;
-    std::thread partner([&ex] {
-        for (int i = 0; i != rounds; ++i) {
-            EXPECT_EQ(*tryst::sync_wait(ex.exchange(-i)), i);
-        }
-    });
-    for (int i = 0; i != rounds; ++i) {
-        EXPECT_EQ(*wait(ex.exchange(i)), -i);
+TEST(FiberWaits, MeetPlainThreadsAndFibersOfOtherThreads) {
+    for (const bool is_fiber : {false, true}) {
+        exchanger<int> ex;
+        std::jthread partner([&] {
+            if (is_fiber) {
+                fiber([&] { swap_numbers(ex, -1, wait_in_fiber); }).join();
+            } else {
+                swap_numbers(ex, -1, wait_in_thread);
+            }
+        });
+        swap_numbers(ex, 1, wait_in_fiber);
     }
-    partner.join();
 }
 
-TEST(FiberWait, MeetsCoroutinesOnALoop) {
-    constexpr int rounds = 2'000;
-    exchanger<int> ex;
-    loop_thread loop;
-    std::latch done(1);
-    loop->spawn([](exchanger<int>& meeting, std::latch& end) -> task<> {
-        for (int i = 0; i != rounds; ++i) {
-            const auto got = co_await meeting.exchange(-i);
-            EXPECT_EQ(*got, i);
+TEST(FiberWaits, MeetBareCoroutines) {
+    for (const bool is_fiber_first : {false, true}) {
+        exchanger<int> ex;
+        int theirs = 0;
+        const auto wait_here = [&] { theirs = *wait(ex.exchange(1)); };
+        fiber first;
+        if (is_fiber_first) {
+            first = start(wait_here);
+            let_all_settle();
         }
-        end.count_down();
-    }(ex, done));
-    for (int i = 0; i != rounds; ++i) {
-        EXPECT_EQ(*wait(ex.exchange(i)), -i);
+        received<int> got;
+        const bare_coroutine bare = bare_party(got, [&] { return ex.exchange(2); });
+        if (is_fiber_first) {
+            first.join();
+        } else {
+            wait_here();
+        }
+        EXPECT_EQ(**got, 1);
+        EXPECT_EQ(theirs, 2);
     }
-    done.wait();
 }
 
-TEST(FiberWait, MeetsBareCoroutines) {
-    exchanger<int> ex;
-    received<int> bare;
-    const bare_coroutine waiter = bare_party(bare, [&] { return ex.exchange(1); });
-    EXPECT_EQ(*wait(ex.exchange(2)), 1);
-    expect_got(bare, 2);
-
-    received<int> got;
-    fiber waiting = start(got, [&] { return ex.exchange(3); });
-    let_all_settle();
-    received<int> arriving;
-    const bare_coroutine arriver = bare_party(arriving, [&] { return ex.exchange(4); });
-    expect_got(arriving, 3);
-    waiting.join();
-    expect_got(got, 4);
-}
-
-TEST(FiberWait, SharesAChannelWithPartiesOfOtherKinds) {
-    for (const std::size_t limit : tryst::test::shared_numbers::limits) {
-        tryst::test::shared_numbers shared(3, limit);
-        std::thread other(
-            [&] { shared.send_by([](auto op) { return tryst::sync_wait(std::move(op)); }); });
+TEST(FiberWaits, ShareAChannelWithPartiesOfOtherKinds) {
+    for (const std::size_t limit : shared_numbers::limits) {
+        shared_numbers shared(3, limit);
+        std::jthread other([&] { shared.send_by(wait_in_thread); });
         loop_thread loop;
         loop->spawn(shared.send<task<>>());
         loop->spawn(shared.receive<task<>>());
-        fiber sender([&] { shared.send_by([](auto op) { return wait(std::move(op)); }); });
-        fiber receiver([&] { shared.receive_by([](auto op) { return wait(std::move(op)); }); });
+        fiber sender([&] { shared.send_by(wait_in_fiber); });
+        fiber receiver([&] { shared.receive_by(wait_in_fiber); });
         sender.join();
         receiver.join();
         other.join();
@@ -547,11 +547,55 @@ TEST(FiberWait, SharesAChannelWithPartiesOfOtherKinds) {
     }
 }
 
+TEST(FiberWaits, LetOtherFibersRunIfAPartnerIsWaitingEachTime) {
+    tryst::synchronous_channel<int> numbers;
+    const waiting_partners partners(numbers);
+    int done = 0;
+    int seen = -1;
+    int turns = 0;
+    fiber sender([&] {
+        for (; done != waiting_partners::count; ++done) {
+            EXPECT_TRUE(wait(numbers.send(done)));
+        }
+    });
+    fiber other([&] {
+        for (seen = done; done != waiting_partners::count; ++turns) {
+            boost::this_fiber::yield();
+        }
+    });
+    sender.join();
+    other.join();
+    EXPECT_LE(seen, budget + 1);
+    EXPECT_LE(turns, 2 * waiting_partners::count / budget); // a new budget begins with each
+}
+
+// ---- Tasks
+
+TEST(FiberTask, GivesItsResultOrItsException) {
+    exchanger<int> ex;
+    const auto sum = [&](int more) -> task<int> {
+        const auto got = co_await ex.exchange(1);
+        if (more < 0) {
+            throw std::invalid_argument("less");
+        }
+        co_return *got + more;
+    };
+    fiber a = start([&] { EXPECT_EQ(wait(sum(10)), 11); });
+    fiber b = start([&] { EXPECT_THROW(wait(sum(-1)), std::invalid_argument); });
+    a.join();
+    b.join();
+    const auto end_late = [&]() -> task<> {
+        const auto ended = co_await ex.exchange(1, 20ms);
+        EXPECT_EQ(ended, exchange_errc::timed_out);
+    };
+    wait(end_late());
+}
+
 // ---- Misuse
 
 #ifndef NDEBUG
 TEST(FiberWaitDeathTest, CatchesAWaitOnTheThreadOfALoop) {
-    run_loop loop;
+    tryst::run_loop loop;
     exchanger<int> ex;
     loop.spawn([](exchanger<int>& meeting) -> task<> {
         static_cast<void>(wait(meeting.exchange(1)));
