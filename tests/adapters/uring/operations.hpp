@@ -44,12 +44,29 @@ struct silence {
     silence(const silence&) = delete;
     silence& operator=(const silence&) = delete;
 
+    /// Breaks the silence: each operation but a connect goes on.
+    void end() {
+        write_text(pipe.writer, "xyz");
+        write_text(sockets.writer, "xyz");
+        drain(full_pipe.reader);
+        drain(full_sockets.reader);
+        partner.reset(checked(::open(fifo.c_str(), O_RDWR | O_CLOEXEC), "open"));
+        caller = port.connect();
+    }
+
+    /// All that arrived since, wherever an operation may have put it.
+    std::string take_all() const {
+        std::string all = text_of(bytes) + text_of(more) + text_of(whole.bytes().first(8));
+        std::erase(all, '\0');
+        return all + read_text(pipe.reader) + read_text(target.reader) + read_text(sockets.reader);
+    }
+
     /// Whether no operation has transferred anything. Call it once.
     bool is_untouched() const {
         const std::array<std::byte, 8> zeros{};
         write_text(pipe.writer, "xyz");
         write_text(sockets.writer, "xyz");
-        const descriptor caller = port.connect();
+        const descriptor late_caller = port.connect();
         pollfd ready{port.get(), POLLIN, 0};
         return read_text(pipe.reader) == "xyz" && read_text(sockets.reader) == "xyz" &&
                drain(full_pipe.reader) == pipe_size && drain(full_sockets.reader) == socket_size &&
@@ -68,8 +85,10 @@ struct silence {
     listener port;
     busy_listener busy;
     descriptor client;
+    descriptor caller; ///< Of the port.
     directory here;
     std::string fifo = here.make_fifo();
+    descriptor partner; ///< At the FIFO.
     uring::buffer_pool pool{1, 4096};
     uring::buffer whole = pool.acquire();
     std::array<std::byte, 8> bytes{};
