@@ -48,21 +48,14 @@ tryst::task<> send_thread(tryst::synchronous_channel<QThread*>& channel) {
 }
 
 TEST(QtThread, RunsTheTasksOfAnExecutorThatAnotherThreadMade) {
-    tryst::synchronous_channel<QThread*> channel;
-    std::optional<tryst::qt::executor> executor; // destroyed after the thread
-    worker other;
-    executor.emplace(other.thread());
-    executor->spawn(send_thread(channel));
-    EXPECT_EQ(*tryst::sync_wait(channel.receive()), other.thread());
-}
-
-TEST(QtThread, IsThatInWhichAnObjectLives) {
-    tryst::synchronous_channel<QThread*> channel;
-    std::optional<tryst::qt::executor> executor;
-    worker other;
-    executor.emplace(other.object());
-    executor->spawn(send_thread(channel));
-    EXPECT_EQ(*tryst::sync_wait(channel.receive()), other.thread());
+    for (const bool by_object : {false, true}) { // which lives in the thread
+        tryst::synchronous_channel<QThread*> channel;
+        std::optional<tryst::qt::executor> executor; // destroyed after the thread
+        worker other;
+        by_object ? executor.emplace(other.object()) : executor.emplace(other.thread());
+        executor->spawn(send_thread(channel));
+        EXPECT_EQ(*tryst::sync_wait(channel.receive()), other.thread());
+    }
 }
 
 tryst::task<> quit(tryst::exchanger<int>& ex) {
@@ -97,39 +90,42 @@ tryst::task<bool> time_out_after(tryst::synchronous_channel<int>& channel,
     co_return sent.error() == tryst::exchange_errc::timed_out;
 }
 
-/// Ends the thread after it has run what was queued before.
-void end(QThread& thread) {
-    thread.quit();
-    thread.wait();
-}
+/// A thread whose loop has a deadline.
+class QtThreadWithDeadline : public testing::Test {
+protected:
+    ~QtThreadWithDeadline() override { end(); }
 
-TEST(QtThread, MayFinishBeforeAnExecutorWithADeadlineIsDestroyed) {
-    const warnings seen;
+    void start_and_wait(std::chrono::nanoseconds patience) {
+        std::latch waits(1);
+        timed_out.emplace(executor->spawn_future(time_out_after(channel, patience, waits)));
+        thread.start();
+        waits.wait();
+    }
+    /// Ends the thread after it has run what was queued before.
+    void end() {
+        thread.quit();
+        thread.wait();
+    }
+
     tryst::synchronous_channel<int> channel;
     QThread thread;
-    std::optional<tryst::qt::executor> executor(&thread);
-    std::latch waits(1);
-    auto ended = executor->spawn_future(time_out_after(channel, std::chrono::hours(1), waits));
-    thread.start();
-    waits.wait();
-    end(thread);
+    std::optional<tryst::qt::executor> executor{&thread};
+    std::optional<tryst::join_handle<bool>> timed_out;
+};
+
+TEST_F(QtThreadWithDeadline, MayFinishBeforeTheExecutorIsDestroyed) {
+    const warnings seen;
+    start_and_wait(std::chrono::hours(1));
+    end();
     executor.reset();
     EXPECT_TRUE(warnings::kept().empty()) << warnings::kept().join("; ").toStdString();
 }
 
-TEST(QtThread, MayFinishAndStartAgainBeforeADeadline) {
-    tryst::synchronous_channel<int> channel;
-    QThread thread;
-    std::optional<tryst::qt::executor> executor(&thread);
-    std::latch waits(1);
-    auto ended =
-        executor->spawn_future(time_out_after(channel, std::chrono::milliseconds(200), waits));
+TEST_F(QtThreadWithDeadline, MayFinishAndStartAgain) {
+    start_and_wait(std::chrono::milliseconds(200));
+    end();
     thread.start();
-    waits.wait();
-    end(thread);
-    thread.start();
-    EXPECT_TRUE(tryst::sync_wait(std::move(ended)));
-    end(thread);
+    EXPECT_TRUE(tryst::sync_wait(*std::move(timed_out)));
 }
 
 TEST(QtThread, MayBeTheMainThread) {
