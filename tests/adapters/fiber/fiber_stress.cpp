@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT Fibers that stay on their threads exchange with coroutines and plain
-// threads. Waits end in every way. The recorded history must be possible, and every path must have
-// been taken.
+// SPDX-License-Identifier: MIT
+// Fibers that stay on their threads exchange with coroutines and plain threads. Waits end in every
+// way. The recorded history must be possible, and every path must have been taken.
 #include "adapters/fiber/fiber_scene.hpp"
 
 #include <gtest/gtest.h>
