@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "support/channel_history.hpp"
 
+#include "support/findings.hpp"
+
 #include <map>
 #include <span>
 #include <sstream>
@@ -27,10 +29,6 @@ using change = channel_history::change;
 using act = channel_history::act;
 using fate = channel_history::fate;
 using weigher = channel_history::weigher;
-
-std::string at(stamp when) {
-    return when == never ? "the end" : std::to_string(when);
-}
 
 } // namespace
 
@@ -86,37 +84,6 @@ stamp arrived(const record& r) noexcept {
 bool failed_by(const record& r, exchange_errc why) noexcept {
     return r.fate == fate::failed && r.error == why;
 }
-
-std::string text_of(const record& r) {
-    return in_words(r);
-}
-std::string text_of(std::string_view text) {
-    return std::string(text);
-}
-std::string text_of(long number) {
-    return std::to_string(number);
-}
-
-class findings {
-public:
-    template <class... Parts>
-    void report(std::string_view rule, const Parts&... parts) {
-        if (++count_ <= most) {
-            text_ += std::string(rule) + ": ";
-            ((text_ += text_of(parts)), ...);
-            text_ += '\n';
-        }
-    }
-
-    std::string text() const {
-        return count_ <= most ? text_ : text_ + "and " + std::to_string(count_ - most) + " more\n";
-    }
-
-private:
-    static constexpr std::size_t most = 20;
-    std::string text_;
-    std::size_t count_ = 0;
-};
 
 /// Which limits a channel may have had, and when.
 class limits {
@@ -344,8 +311,8 @@ private:
             // The last of those inside came after this began to be sent, and had room.
             const auto most = limits_.extreme(e.who->sent->begun, e.when, std::ranges::max);
             if (count == 1 ? most == 0 : weight > most) {
-                found_.report("limit", "after ", *e.who->sent, ", ", static_cast<long>(weight),
-                              " is inside, but the limit was ", static_cast<long>(most));
+                found_.report("limit", "after ", *e.who->sent, ", ", weight,
+                              " is inside, but the limit was ", most);
             }
         });
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "support/history.hpp"
 
+#include "support/findings.hpp"
+
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -127,10 +129,6 @@ bool was_parked(const record& r) noexcept {
     return r.parked_from != history::never;
 }
 
-std::string at(stamp when) {
-    return when == history::never ? "the end" : std::to_string(when);
-}
-
 } // namespace
 
 std::string in_words(const history::record& r) {
@@ -196,13 +194,6 @@ void add(turning_points& all, const history::ending& e) {
 
 constexpr std::size_t colours = 3;
 
-std::string text_of(const record& r) {
-    return in_words(r);
-}
-std::string text_of(std::string_view text) {
-    return std::string(text);
-}
-
 class checker {
 public:
     checker(std::vector<const record*> operations, turning_points closes, turning_points stops,
@@ -221,7 +212,7 @@ public:
             if (before.given == r.given &&
                 (before.fate != fate::failed || before.returned > r.invoked)) {
                 report("recorded", "a value was given twice: by ", before, " and ", r);
-                return findings_; // nothing else would make sense
+                return findings_.text(); // nothing else would make sense
             }
         }
         for (const record* r : operations_) {
@@ -241,22 +232,13 @@ public:
         if (at_rest) {
             check_waiting(clock);
         }
-        if (count_ > most_findings) {
-            findings_ += "and " + std::to_string(count_ - most_findings) + " more\n";
-        }
-        return std::move(findings_);
+        return findings_.text();
     }
 
 private:
-    static constexpr std::size_t most_findings = 20;
-
     template <class... Parts>
     void report(std::string_view rule, const Parts&... parts) {
-        if (++count_ <= most_findings) {
-            findings_ += std::string(rule) + ": ";
-            ((findings_ += text_of(parts)), ...);
-            findings_ += '\n';
-        }
+        findings_.report(rule, parts...);
     }
 
     /// The place of whoever gave `value` last; that of nobody is the end.
@@ -331,8 +313,7 @@ private:
             if (!r.deadline || r.way == way::tries) {
                 report("deadline", r, " has no deadline");
             } else if (r.clock < *r.deadline) {
-                report("deadline", r, " timed out ",
-                       std::to_string((*r.deadline - r.clock).count()),
+                report("deadline", r, " timed out ", (*r.deadline - r.clock).count(),
                        " ticks of the clock too early");
             }
             return;
@@ -691,8 +672,7 @@ private:
     turning_points closes_;
     turning_points stops_;
     std::unordered_set<history::channel_id> fifo_;
-    std::string findings_;
-    std::size_t count_ = 0;
+    findings findings_;
 };
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "support/channel_history.hpp"
+#include "support/findings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +8,6 @@
 #include <deque>
 #include <iterator>
 #include <random>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -98,19 +98,6 @@ std::string verdict(const made& m) {
         h[0].add_limit(each);
     }
     return h.violations();
-}
-
-/// The rules of which `said` speaks.
-std::string rules_in(const std::string& said) {
-    std::set<std::string> rules;
-    for (std::size_t i = 0; i < said.size(); i = said.find('\n', i) + 1) {
-        rules.insert(said.substr(i, said.find(':', i) - i));
-    }
-    std::string all;
-    for (const std::string& each : rules) {
-        all += (all.empty() ? "" : " ") + each;
-    }
-    return all;
 }
 
 change at(stamp from, stamp to, std::size_t limit = 0) {
