@@ -647,18 +647,5 @@ TEST(CaseSetOfThreads, OutliveChannelsThatEnd) {
     }
 }
 
-#ifndef NDEBUG
-TEST(CaseSetDeathTest, RefusesWhatCannotBe) {
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
-    exchanger<int> ex;
-    case_set<int, exchange_case<exchanger<int>>> set;
-    set.add(ex.exchange(1), 1);
-    EXPECT_DEATH(set.add(ex.exchange(2), 2), "must not be on both sides of one exchanger");
-    EXPECT_DEATH(set.rearm(decltype(set)::handle<exchange_case<exchanger<int>>>(), 1),
-                 "refers to no case");
-    EXPECT_DEATH((void)set.try_next().token(), "no case took place");
-}
-#endif
-
 } // namespace
 } // namespace tryst::test

@@ -889,17 +889,6 @@ TEST(SelectOfChannels, MayEndAfterTheChannel) {
     EXPECT_EQ(chooses->index(), select_npos);
 }
 
-#ifndef NDEBUG
-TEST(SelectOfChannels, IsOnOneSideOfEach) {
-    EXPECT_DEATH(
-        {
-            channel<int> ch(1);
-            static_cast<void>(try_select(ch.send(1), ch.receive()));
-        },
-        "both sides of one exchanger");
-}
-#endif
-
 // ---- Bare coroutines, which resume in the call that completes them.
 
 detached_coroutine end_with(std::unique_ptr<channel<int>>& ch, auto make, std::error_code& how) {

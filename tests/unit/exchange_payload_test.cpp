@@ -2,9 +2,8 @@
 // What may be exchanged.
 #include <tryst/exchanger.hpp>
 
-#include "support/parties.hpp"
+#include "support/started.hpp"
 
-#include <tryst/run_loop.hpp>
 #include <tryst/sync_wait.hpp>
 #include <tryst/when_all.hpp>
 
@@ -24,9 +23,8 @@
 namespace {
 
 using namespace std::chrono_literals;
-using tryst::test::bare_party;
-using tryst::test::party;
-using tryst::test::received;
+using tryst::test::parties;
+using tryst::test::start_bare;
 
 /// An item that `make` makes of 1 crosses to a partner that brings 2, and back, in each way that an
 /// item can take: into a frame and out of it, between two frames, and home after a failure. `value`
@@ -35,23 +33,18 @@ template <class T, class Make, class Value>
 void expect_exchangeable(Make make, Value value) {
     tryst::exchanger<T> ex;
     {
-        tryst::run_loop loop;
-        received<T> first;
-        received<T> second;
-        loop.spawn(party(first, [&] { return ex.exchange(make(1)); }));
-        loop.spawn(party(second, [&] { return ex.exchange(make(2), 1h); }));
-        loop.run_until_idle();
-        ASSERT_TRUE(first && *first && second && *second);
+        parties start;
+        const auto first = start([&] { return ex.exchange(make(1)); });
+        const auto second = start([&] { return ex.exchange(make(2), 1h); });
+        ASSERT_TRUE(first.ok() && second.ok());
         EXPECT_EQ(value(**first), 2);
         EXPECT_EQ(value(**second), 1);
     }
     {
         std::stop_source stop;
-        received<T> first;
-        const auto waiter =
-            bare_party(first, [&] { return ex.exchange(make(1), stop.get_token()); });
+        const auto first = start_bare([&] { return ex.exchange(make(1), stop.get_token()); });
         auto second = tryst::sync_wait(ex.exchange(make(2)));
-        ASSERT_TRUE(first && *first && second);
+        ASSERT_TRUE(first.ok() && second);
         EXPECT_EQ(value(**first), 2);
         EXPECT_EQ(value(*second), 1);
     }
@@ -160,16 +153,14 @@ struct nothing {};
 
 TEST(ExchangePayload, MayBeEmpty) {
     tryst::exchanger<nothing> ex;
-    received<nothing> first;
-    const auto waiter = bare_party(first, [&] { return ex.exchange({}); });
+    const auto first = start_bare([&] { return ex.exchange({}); });
     EXPECT_TRUE(ex.try_exchange({}));
-    EXPECT_TRUE(first && *first);
+    EXPECT_TRUE(first.ok());
 }
 
 TEST(ExchangePayload, MayBeAPointerToAnything) {
     tryst::exchanger<const char*> ex;
-    received<const char*> first;
-    const auto waiter = bare_party(first, [&] { return ex.exchange("full"); });
+    const auto first = start_bare([&] { return ex.exchange("full"); });
     EXPECT_STREQ(*ex.try_exchange("empty"), "full");
     EXPECT_STREQ(**first, "empty");
 }
@@ -178,8 +169,7 @@ TEST(ExchangePayload, IsCopiedFromAnLvalueWhichStays) {
     tryst::exchanger<std::string> ex;
     std::string mine = "a string too long to be kept in the object itself";
     const std::string before = mine;
-    received<std::string> waiting;
-    const auto waiter = bare_party(waiting, [&] { return ex.exchange(mine); });
+    const auto waiting = start_bare([&] { return ex.exchange(mine); });
     EXPECT_EQ(mine, before);
     EXPECT_EQ(*ex.try_exchange("theirs"), before);
     EXPECT_EQ(mine, before);
@@ -223,8 +213,7 @@ struct counted {
 
 TEST(ExchangePayload, IsMovedAFewTimesFromHandToHand) {
     tryst::exchanger<counted> ex;
-    received<counted> waiting;
-    const auto waiter = bare_party(waiting, [&] { return ex.exchange(counted(1)); });
+    const auto waiting = start_bare([&] { return ex.exchange(counted(1)); });
     const auto got = ex.try_exchange(counted(2));
     EXPECT_LE(got->moves, 5);
     EXPECT_LE((*waiting)->moves, 5);

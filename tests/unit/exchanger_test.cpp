@@ -4,8 +4,8 @@
 
 #include "support/insides.hpp"
 #include "support/opened_arena.hpp"
-#include "support/parties.hpp"
 #include "support/short_exchanger.hpp"
+#include "support/started.hpp"
 #include "support/tracked.hpp"
 
 #include <tryst/red_blue_exchanger.hpp>
@@ -62,14 +62,9 @@ TEST(RedBlueCloseWithArena, RefusesLaterArrivals) {
     short_exchanger<detail::dual_stack, int> ex(1);
     arena_of(ex.inside()).grow();
     ex.close();
-    run_loop loop;
-    received<int> red;
-    received<int> blue;
-    loop.spawn(party(red, [&] { return ex.red(1); }));
-    loop.spawn(party(blue, [&] { return ex.blue(2); }));
-    loop.run_until_idle();
-    EXPECT_EQ(red, exchange_errc::closed);
-    EXPECT_EQ(blue, exchange_errc::closed);
+    parties start;
+    EXPECT_EQ(*start([&] { return ex.red(1); }), exchange_errc::closed);
+    EXPECT_EQ(*start([&] { return ex.blue(2); }), exchange_errc::closed);
     arena_of(ex.inside()).grow();
     EXPECT_EQ(ex.inside().spread(), 0U);
 }
@@ -77,8 +72,8 @@ TEST(RedBlueCloseWithArena, RefusesLaterArrivals) {
 // ---- A coroutine that is resumed inline destroys the exchanger, whose member is being called.
 
 template <class... Limit>
-bare_coroutine inherit(std::optional<meeting>& ex, tracked mine, received<tracked>& got,
-                       Limit... limit) {
+bare_coroutine inherit(std::optional<meeting>& ex, tracked mine,
+                       std::optional<exchange_result<tracked>>& got, Limit... limit) {
     got.emplace(co_await ex->exchange(std::move(mine), limit...));
     ex.reset();
 }
@@ -97,8 +92,7 @@ TEST(Inline, TheWaiterMayDestroyTheExchangerThatEndsItsWait) {
                       auto&) { return sync_wait(ex.exchange(std::move(item), 1h)); }},
         {"coroutine",
          [](meeting& ex, tracked item, auto&) {
-             received<tracked> got;
-             const auto partner = bare_party(got, [&] { return ex.exchange(std::move(item)); });
+             const auto got = start_bare([&] { return ex.exchange(std::move(item)); });
              return std::move(*got);
          }},
         {"close",
@@ -114,7 +108,7 @@ TEST(Inline, TheWaiterMayDestroyTheExchangerThatEndsItsWait) {
         for (const bool stoppable : {true, false}) {
             SCOPED_TRACE(each.name);
             std::optional<meeting> ex(std::in_place, 2U);
-            received<tracked> got;
+            std::optional<result> got;
             const auto waiter = stoppable ? inherit(ex, tracked(items, 1), got, stop.get_token())
                                           : inherit(ex, tracked(items, 1), got);
             grow(*ex, 2);
@@ -211,19 +205,15 @@ static_assert(!stoppable_token<int>);
 
 TEST(ExchangeStop, ThatIsImpossibleChangesNothing) {
     exchanger<int> ex;
-    run_loop loop;
-    received<int> never;
-    received<int> orphaned;
-    loop.spawn(party(never, [&] { return ex.exchange(1, std::stop_token()); }));
-    loop.run_until_idle();
-    EXPECT_FALSE(never);
+    parties start;
+    const auto never = start([&] { return ex.exchange(1, std::stop_token()); });
+    EXPECT_TRUE(never.waits());
     std::stop_source gone;
     const std::stop_token orphan = gone.get_token();
     gone = std::stop_source(std::nostopstate);
-    loop.spawn(party(orphaned, [&] { return ex.exchange(2, orphan); }));
-    loop.run_until_idle();
-    EXPECT_EQ(never, 2);
-    EXPECT_EQ(orphaned, 1);
+    EXPECT_EQ(*start([&] { return ex.exchange(2, orphan); }), 1);
+    start.run();
+    EXPECT_EQ(*never, 2);
     EXPECT_EQ(sync_wait(ex.exchange(3, 1ms, std::stop_token())).error(), exchange_errc::timed_out);
 }
 

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Misuse of loops, tasks, scopes and joins that ends the program with a message.
+// Misuse that ends the program with a message.
 #include <tryst/run_loop.hpp>
 
+#include <tryst/case_set.hpp>
 #include <tryst/channel.hpp>
+#include <tryst/exchanger.hpp>
+#include <tryst/future.hpp>
 #include <tryst/inplace_stop_token.hpp>
 #include <tryst/select.hpp>
 #include <tryst/sleep.hpp>
 #include <tryst/sync_wait.hpp>
+#include <tryst/synchronous_channel.hpp>
 #include <tryst/task_scope.hpp>
 #include <tryst/when_all.hpp>
 #include <tryst/when_any.hpp>
 
 #include "support/bare_coroutine.hpp"
 #include "support/queue_executor.hpp"
+#include "support/started.hpp"
 #include "support/works.hpp"
 
 #include <gtest/gtest.h>
@@ -92,6 +97,8 @@ detached_coroutine exchange_and_end(exchanger<int>& ex, std::unique_ptr<inplace_
     static_cast<void>(co_await ex.exchange(1, own->get_token()));
     own.reset();
 }
+
+using swap_set = case_set<int, exchange_case<exchanger<int>>>;
 
 void destroy_own_task(bool at_the_start) {
     run_loop loop;
@@ -207,6 +214,63 @@ constexpr misuse assertions[]{
          static_cast<void>(sync_wait(std::move(batch)));
      },
      "awaited only once"},
+    {"ASelectionIsAwaitedTwice",
+     [] {
+         exchanger<int> ex;
+         auto once = select(ex.exchange(1), 0s);
+         static_cast<void>(sync_wait(once));
+         static_cast<void>(sync_wait(once));
+     },
+     "only once"},
+    {"AnExchangeThatWasAwaitedIsSelected",
+     [] {
+         exchanger<int> ex;
+         ex.close();
+         auto before = ex.exchange(1);
+         static_cast<void>(sync_wait(before));
+         static_cast<void>(select(std::move(before)));
+     },
+     "cannot be passed on"},
+    {"ASelectionIsOnBothSidesOfAChannel",
+     [] {
+         synchronous_channel<int> ch;
+         static_cast<void>(select(ch.send(1), ch.receive()));
+     },
+     "both sides of one exchanger"},
+    {"ASelectionIsOnBothSidesOfOneOfItsChannels",
+     [] {
+         channel<int> ch(1);
+         channel<int> other(1);
+         static_cast<void>(try_select(ch.receive(), other.send(1), ch.receive(), ch.send(1)));
+     },
+     "both sides of one exchanger"},
+    {"ASetIsOnBothSidesOfAnExchanger",
+     [] {
+         exchanger<int> ex;
+         swap_set set;
+         set.add(ex.exchange(1), 1);
+         set.add(ex.exchange(2), 2);
+     },
+     "must not be on both sides of one exchanger"},
+    {"ACaseThatIsNotInASetIsArmed",
+     [] { swap_set().rearm(swap_set::handle<exchange_case<exchanger<int>>>(), 1); },
+     "refers to no case"},
+    {"TheTokenOfNoCaseIsTaken", [] { static_cast<void>(swap_set().try_next().token()); },
+     "no case took place"},
+    {"AFutureHasTwoPromises",
+     [] {
+         future<int> reply;
+         const promise<int> p = reply.get_promise();
+         static_cast<void>(reply.get_promise());
+     },
+     "a future has one promise"},
+    {"TwoPartiesWaitForAFuture",
+     [] {
+         future<int> reply;
+         const auto first = start_bare([&] { return reply.get(); });
+         const auto second = start_bare([&] { return reply.get(); });
+     },
+     "two parties must not wait"},
     {"AScheduleOnNoExecutor", [] { static_cast<void>(executor_ref().schedule()); },
      "needs an executor"},
     {"AQueuedFrameIsDestroyedWhereNothingCanBeRetracted",

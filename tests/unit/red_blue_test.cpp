@@ -6,20 +6,20 @@
 
 #include <tryst/synchronous_channel.hpp>
 
-#include "support/parties.hpp"
+#include "support/started.hpp"
 #include "support/tracked.hpp"
 
-#include <tryst/run_loop.hpp>
 #include <tryst/sync_wait.hpp>
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 #include <system_error>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace tryst::test {
 namespace {
@@ -39,30 +39,20 @@ protected:
 
     /// The number of the one that is served as the n-th of all that wait.
     static long served(long n) { return Order::value == order::lifo ? waiting - 1 - n : n; }
+    static std::size_t place_served(long n) { return static_cast<std::size_t>(served(n)); }
 
-    /// Starts a party on the loop. `make` makes its operation.
-    template <class Result, class Make>
-    void start(std::optional<Result>& got, Make make) {
-        loop_.spawn(await(got, make));
-        loop_.run_until_idle();
-    }
     /// `make(item)` makes the operation of one of them.
-    template <class Result, class Make>
-    void start_all(std::map<long, std::optional<Result>>& got, Make make) {
-        got.clear();
+    template <class Make>
+    auto start_all(Make make) {
+        std::vector<started<detail::awaited<std::invoke_result_t<Make&, tracked>>>> all;
         for (long id = 0; id != waiting; ++id) {
-            start(got[id], [=, this] { return make(item(id)); });
+            all.push_back(start([=, this] { return make(item(id)); }));
         }
-    }
-
-    template <class Result, class Make>
-    static task<> await(std::optional<Result>& got, Make make) {
-        got.emplace(co_await make());
+        return all;
     }
 
     census items_;
-    std::map<long, received<tracked>> got_;
-    run_loop loop_;
+    parties start;
 };
 
 using orders = testing::Types<in_order<order::fifo>, in_order<order::lifo>>;
@@ -78,17 +68,16 @@ TYPED_TEST_SUITE(RedBlue, orders, order_names);
 TYPED_TEST(RedBlue, ServesEitherColourInItsOrder) {
     red_blue_exchanger<tracked, tracked, TypeParam::value> at;
     const auto expect_order = [&](auto wait, auto meet) {
-        this->start_all(this->got_, wait);
+        const auto all = this->start_all(wait);
         for (long n = 0; n != this->waiting; ++n) {
             const auto got = meet(this->item(n));
-            this->loop_.run_until_idle();
+            this->start.run();
             ASSERT_TRUE(got);
             ASSERT_EQ(got->id(), this->served(n));
-            ASSERT_EQ((*this->got_[this->served(n)])->id(), n);
+            ASSERT_EQ((*all[this->place_served(n)])->id(), n);
         }
         EXPECT_EQ(at.try_red(this->item(0)).error(), exchange_errc::no_partner);
         EXPECT_EQ(at.try_blue(this->item(0)).error(), exchange_errc::no_partner);
-        this->got_.clear();
     };
     expect_order([&](tracked mine) { return at.red(std::move(mine)); },
                  [&](tracked mine) { return at.try_blue(std::move(mine)); });
@@ -99,8 +88,7 @@ TYPED_TEST(RedBlue, ServesEitherColourInItsOrder) {
 
 TYPED_TEST(RedBlue, AChannelServesEitherSideInItsOrder) {
     synchronous_channel<tracked, TypeParam::value> c;
-    std::map<long, std::optional<exchange_result<void, tracked>>> sent;
-    this->start_all(sent, [&](tracked mine) { return c.send(std::move(mine)); });
+    this->start_all([&](tracked mine) { return c.send(std::move(mine)); });
     for (long n = 0; n != this->waiting; ++n) {
         const auto got = c.try_receive();
         ASSERT_TRUE(got);
@@ -108,12 +96,11 @@ TYPED_TEST(RedBlue, AChannelServesEitherSideInItsOrder) {
     }
     EXPECT_EQ(c.try_receive().error(), exchange_errc::no_partner);
 
-    std::map<long, std::optional<exchange_result<tracked, void>>> received;
-    this->start_all(received, [&](const tracked&) { return c.receive(); });
+    const auto received = this->start_all([&](const tracked&) { return c.receive(); });
     for (long n = 0; n != this->waiting; ++n) {
         ASSERT_TRUE(c.try_send(this->item(n)));
-        this->loop_.run_until_idle();
-        ASSERT_EQ((*received[this->served(n)])->id(), n);
+        this->start.run();
+        ASSERT_EQ((*received[this->place_served(n)])->id(), n);
     }
     const auto refused = c.try_send(this->item(7));
     EXPECT_EQ(refused.error(), exchange_errc::no_partner);
@@ -124,7 +111,7 @@ TYPED_TEST(RedBlue, EndsEveryWaitWithItsCloseOrItsLife) {
     for (const bool closes : {true, false}) {
         SCOPED_TRACE(closes ? "close" : "destructor");
         auto at = std::make_unique<red_blue_exchanger<tracked, tracked, TypeParam::value>>();
-        this->start_all(this->got_, [&](tracked mine) { return at->blue(std::move(mine)); });
+        const auto all = this->start_all([&](tracked mine) { return at->blue(std::move(mine)); });
         EXPECT_FALSE(at->is_closed());
         if (closes) {
             at->close();
@@ -135,23 +122,20 @@ TYPED_TEST(RedBlue, EndsEveryWaitWithItsCloseOrItsLife) {
         } else {
             at.reset();
         }
-        this->loop_.run_until_idle();
-        for (long id = 0; id != this->waiting; ++id) {
-            ASSERT_EQ(this->got_[id]->error(), exchange_errc::closed);
-            ASSERT_EQ(this->got_[id]->returned().id(), id);
+        this->start.run();
+        for (long id = 0; const auto& each : all) {
+            ASSERT_EQ(each.error(), exchange_errc::closed);
+            ASSERT_EQ(each->returned().id(), id++);
         }
-        this->got_.clear();
     }
 }
 
 TYPED_TEST(RedBlue, ExchangesUnlikeTypesAndGivesThemBack) {
     red_blue_exchanger<int, std::string, TypeParam::value> at;
-    std::optional<exchange_result<std::string, int>> red;
-    this->start(red, [&] { return at.red(7); });
+    const auto red = this->start([&] { return at.red(7); });
     EXPECT_EQ(*sync_wait(at.blue("seven")), 7);
-    this->loop_.run_until_idle();
-    ASSERT_TRUE(red && *red);
-    EXPECT_EQ(**red, "seven");
+    this->start.run();
+    EXPECT_EQ(*red, "seven");
 
     const auto no_blue = at.try_red(7);
     EXPECT_EQ(no_blue.error(), exchange_errc::no_partner);

@@ -30,6 +30,7 @@ inline void trace(std::string_view step, const void* /*of*/ = nullptr,
 #define TRYST_TRACE(step, ...) ::tryst::test::trace(#step __VA_OPT__(, ) __VA_ARGS__)
 
 #include "support/bare_coroutine.hpp"
+#include "support/started.hpp"
 
 #include <tryst/tryst.hpp>
 
@@ -68,23 +69,17 @@ protected:
     void SetUp() override { seen = {}; }
     void TearDown() override { EXPECT_TRUE(seen.waiting.empty()) << "a wait has not ended"; }
 
-    /// Runs all tasks of the loop until they wait. Expects so many waits that have not ended, and
+    /// Runs all parties until they wait. Expects so many waits that have not ended, and
     /// these that have.
     void expect(std::size_t waiting, const std::vector<std::string>& ended) {
-        loop_.run_until_idle();
+        start.run();
         EXPECT_EQ(seen.waiting.size(), waiting);
         EXPECT_EQ(seen.ended, ended);
         seen.ended.clear();
     }
 
-    run_loop loop_;
+    parties start;
 };
-
-template <class Make>
-task<> await(Make make) {
-    auto done = co_await make();
-    static_cast<void>(done);
-}
 
 // ---- Each place where two parties meet.
 
@@ -138,7 +133,7 @@ protected:
     }
 
     void begin_first() {
-        loop_.spawn(await([this] { return place_.first(); }));
+        start([this] { return place_.first(); });
         expect(1, {});
     }
 
@@ -152,11 +147,11 @@ TYPED_TEST_SUITE(WaitProbesAt, places);
 TYPED_TEST(WaitProbesAt, ShowNoWaitOfAnArrivalThatFindsItsPartner) {
     for (int i = 0; i != 3; ++i) {
         this->begin_first();
-        this->loop_.run(await([this] { return this->place_.second(); }));
+        this->start([this] { return this->place_.second(); });
         this->expect(0, {"at 0"});
     }
     this->begin_first();
-    this->loop_.run(await([this] { return this->place_.second(1h); }));
+    this->start([this] { return this->place_.second(1h); });
     this->expect(0, {"at 0"});
 }
 
@@ -170,7 +165,7 @@ TYPED_TEST(WaitProbesAt, ShowNoWaitOfACaseThatFindsItsPartner) {
     if constexpr (TypeParam::has_cases) {
         channel<int> other(0);
         this->begin_first();
-        this->loop_.run(await([&] { return select(other.receive(), this->place_.second()); }));
+        this->start([&] { return select(other.receive(), this->place_.second()); });
         this->expect(0, {"at 0"});
     }
 }
@@ -182,35 +177,31 @@ TYPED_TEST(WaitProbesAt, ShowNoWaitOfAnArrivalThatEndsAtOnce) {
     EXPECT_FALSE(sync_wait(this->place_.first(stopped.get_token())));
     this->place_.at.close();
     EXPECT_FALSE(sync_wait(this->place_.first()));
-    this->loop_.run(await([this] { return this->place_.first(); }));
-    this->loop_.run(await([this] { return select(this->place_.first()); }));
+    this->start([this] { return this->place_.first(); });
+    this->start([this] { return select(this->place_.first()); });
     this->expect(0, {});
 }
 
 TYPED_TEST(WaitProbesAt, ShowOneEndOfEachWait) {
     EXPECT_FALSE(sync_wait(this->place_.first(1ms)));
     this->expect(0, {"at 1"});
-    this->loop_.run(await([this] { return this->place_.first(1ms); }));
+    this->start([this] { return this->place_.first(1ms); });
+    this->start.loop.advance(1ms);
     this->expect(0, {"at 1"});
     std::stop_source stop;
-    this->loop_.spawn(await([&] { return this->place_.first(stop.get_token()); }));
+    this->start([&] { return this->place_.first(stop.get_token()); });
     this->expect(1, {});
     stop.request_stop();
     this->expect(0, {"at 2"});
-    {
-        run_loop dying;
-        dying.spawn(await([this] { return this->place_.first(); }));
-        dying.run_until_idle();
-        this->expect(1, {});
+    for (const bool selects : {false, true}) {
+        {
+            parties dying;
+            const auto first = [this] { return this->place_.first(); };
+            selects ? void(dying([&] { return select(first()); })) : void(dying(first));
+            this->expect(1, {});
+        }
+        this->expect(0, {"at 2"});
     }
-    this->expect(0, {"at 2"});
-    {
-        run_loop dying;
-        dying.spawn(await([this] { return select(this->place_.first()); }));
-        dying.run_until_idle();
-        this->expect(1, {});
-    }
-    this->expect(0, {"at 2"});
     this->begin_first();
     this->place_.at.close();
     this->expect(0, {"at 3"});
@@ -222,17 +213,17 @@ TEST_F(WaitProbes, ShowNoWaitForAnItemOrForRoomThatIsThere) {
     channel<int> at(2);
     at.set_name("at");
     std::array<int, 2> items{1, 2};
-    loop_.run(await([&] { return at.send(1); }));
+    start([&] { return at.send(1); });
     EXPECT_TRUE(sync_wait(at.receive()));
-    loop_.run(await([&] { return at.send_all(std::span<int>(items)); }));
+    start([&] { return at.send_all(std::span<int>(items)); });
     EXPECT_TRUE(sync_wait(at.receive_some(std::span<int>(items))));
     expect(0, {});
 
     // One that waits with a part of its items has one wait.
     std::array<int, 4> many{1, 2, 3, 4};
-    loop_.spawn(await([&] { return at.send_all(std::span<int>(many)); }));
+    start([&] { return at.send_all(std::span<int>(many)); });
     expect(1, {});
-    loop_.run(await([&] { return at.receive_some(std::span<int>(many)); }));
+    start([&] { return at.receive_some(std::span<int>(many)); });
     expect(0, {"at 0"});
 }
 
@@ -243,7 +234,7 @@ TEST_F(WaitProbes, ShowNoWaitForAFutureThatIsReady) {
         if (first) {
             EXPECT_TRUE(given.set(1));
         }
-        loop_.spawn(await([&] { return result.get(); }));
+        start([&] { return result.get(); });
         expect(first ? 0 : 1, {});
         if (!first) {
             EXPECT_TRUE(given.set(1));
@@ -267,7 +258,7 @@ TEST_F(WaitProbes, ShowNoWaitOfASelectionThatIsDecidedWhileItRegisters) {
     std::optional<bare_coroutine> sender;
     seen.later = "ticket"; // of the first case
     seen.then = [&] { sender.emplace(send_now(at[1])); };
-    loop_.run(await([&] { return select(at[0].receive(), at[1].receive()); }));
+    start([&] { return select(at[0].receive(), at[1].receive()); });
     expect(0, {"second 0"});
     EXPECT_TRUE(sender && sender->done());
 }
@@ -276,7 +267,7 @@ TEST_F(WaitProbes, ShowAWaitOfEachCaseThatWaits) {
     std::array<synchronous_channel<int>, 2> at;
     at[0].set_name("first");
     at[1].set_name("second");
-    loop_.spawn(await([&] { return select(at[0].receive(), at[1].receive()); }));
+    start([&] { return select(at[0].receive(), at[1].receive()); });
     expect(2, {});
     EXPECT_TRUE(at[0].try_send(1));
     expect(0, {"first 0", "second 6"});
@@ -285,10 +276,10 @@ TEST_F(WaitProbes, ShowAWaitOfEachCaseThatWaits) {
 TEST_F(WaitProbes, ShowAllCasesOfALargeSelection) {
     std::array<synchronous_channel<int>, 2 * detail::held_cases> at;
     const auto receive = [](auto& each) { return each.receive(); };
-    loop_.spawn(await([&] { return select_from(at, receive); }));
+    start([&] { return select_from(at, receive); });
     expect(at.size(), {});
     EXPECT_TRUE(at.back().try_send(1));
-    loop_.run_until_idle();
+    start.run();
     EXPECT_EQ(seen.ended.size(), at.size());
 }
 
@@ -298,22 +289,23 @@ TEST_F(WaitProbes, ShowAWaitOfACaseOfASetFromItsOfferUntilItIsTakenBack) {
     {
         case_set<int, receive_case<synchronous_channel<int>>> set;
         set.add(at.receive(), 7);
-        loop_.spawn(await([&] { return at.send(1); }));
+        start([&] { return at.send(1); });
         expect(1, {});
-        loop_.run(await([&] { return set.next(); }));
+        start([&] { return set.next(); });
         expect(0, {"at 0"}); // the sender's
 
         for (int i = 0; i != 2; ++i) {
-            loop_.run(await([&] { return set.next(1ms); }));
+            start([&] { return set.next(1ms); });
+            start.loop.advance(1ms);
             expect(1, {});
         }
         EXPECT_FALSE(at.try_send(1)); // while the owner is away
-        loop_.spawn(await([&] { return at.send(1); }));
-        loop_.run_until_idle();
-        loop_.run(await([&] { return set.next(); }));
+        start([&] { return at.send(1); });
+        start([&] { return set.next(); });
         expect(0, {"at 6", "at 0"});
 
-        loop_.run(await([&] { return set.next(1ms); }));
+        start([&] { return set.next(1ms); });
+        start.loop.advance(1ms);
         expect(1, {});
     }
     expect(0, {"at 6"});
@@ -325,7 +317,7 @@ TEST_F(WaitProbes, ShowNoWaitOfACaseWhoseExchangerHasEnded) {
         synchronous_channel<int> at;
         set.add(at.receive(), 7);
     }
-    loop_.run(await([&] { return set.next(); }));
+    start([&] { return set.next(); });
     expect(0, {});
 }
 

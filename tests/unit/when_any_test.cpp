@@ -11,7 +11,7 @@
 
 #include "support/bare_coroutine.hpp"
 #include "support/joined_coroutine.hpp"
-#include "support/manual_clock.hpp"
+#include "support/started.hpp"
 #include "support/works.hpp"
 
 #include <gtest/gtest.h>
@@ -41,29 +41,23 @@ protected:
         return [patience](auto stop) { return sleep_for(patience, stop); };
     }
 
-    timed_loop loop;
     exchanger<int> ex;
     std::stop_source outer;
-    int done = 0;
+    parties start;
 };
 
 // ---- when_any
 
 TEST_F(WhenAny, ReturnsAllResultsAndTheIndexOfTheFirst) {
-    const auto body = [&]() -> task<> {
-        auto got = co_await when_any(exchanging(), sleeping(10ns));
-        EXPECT_EQ(got.index(), 1U);
-        auto swapped = got.get<0>();
-        EXPECT_EQ(swapped.error(), exchange_errc::cancelled);
-        EXPECT_EQ(swapped.returned(), 1);
-        EXPECT_TRUE(got.get<1>());
-        ++done;
-    };
-    loop->spawn(body());
-    loop->run_until_idle();
-    EXPECT_EQ(done, 0);
-    loop.advance(10ns);
-    EXPECT_EQ(done, 1);
+    const auto got = start([&] { return when_any(exchanging(), sleeping(10ns)); });
+    EXPECT_TRUE(got.waits());
+    start.loop.advance(10ns);
+    ASSERT_FALSE(got.waits());
+    EXPECT_EQ(got->index(), 1U);
+    auto swapped = got->get<0>();
+    EXPECT_EQ(swapped.error(), exchange_errc::cancelled);
+    EXPECT_EQ(swapped.returned(), 1);
+    EXPECT_TRUE(got->get<1>());
 }
 
 TEST_F(WhenAny, LosesNoItemIfBothTakePlace) {
@@ -72,24 +66,16 @@ TEST_F(WhenAny, LosesNoItemIfBothTakePlace) {
     {
         exchanger<tracked> first;
         exchanger<tracked> second;
-        tracked one(kept, 1);
-        tracked two(kept, 2);
-        const auto body = [&]() -> task<> {
-            auto got =
-                co_await when_any([&](auto stop) { return first.exchange(std::move(one), stop); },
-                                  [&](auto stop) { return second.exchange(std::move(two), stop); });
-            auto a = got.get<0>();
-            auto b = got.get<1>();
-            EXPECT_EQ(a->id(), 3);
-            EXPECT_EQ(b->id(), 4);
-            ++done;
-        };
-        loop->spawn(body());
-        loop->run_until_idle();
+        const auto got = start([&] {
+            return when_any([&](auto stop) { return first.exchange(tracked(kept, 1), stop); },
+                            [&](auto stop) { return second.exchange(tracked(kept, 2), stop); });
+        });
         EXPECT_EQ(first.try_exchange(tracked(kept, 3))->id(), 1);
         EXPECT_EQ(second.try_exchange(tracked(kept, 4))->id(), 2);
-        loop->run_until_idle();
-        EXPECT_EQ(done, 1);
+        start.run();
+        ASSERT_FALSE(got.waits());
+        EXPECT_EQ(got->get<0>()->id(), 3);
+        EXPECT_EQ(got->get<1>()->id(), 4);
     }
     EXPECT_EQ(kept.alive, 0);
 }
@@ -98,32 +84,29 @@ TEST_F(WhenAny, CallsAllFunctionsThoughTheFirstEndsAtOnceOrThrows) {
     const auto end_at_once = [](auto) { return give(7); };
     const auto refuse = [](auto) -> task<int> { throw std::runtime_error("no task"); };
     const auto fail_inside = [](auto) { return fail<int>("thrown inside"); };
-    const auto body = [&]() -> task<> {
-        auto got = co_await when_any(end_at_once, exchanging());
-        EXPECT_EQ(got.index(), 0U);
-        EXPECT_EQ(got.get<0>(), 7);
-        EXPECT_EQ(got.get<1>().returned(), 1);
-        auto refused = co_await when_any(refuse, exchanging());
-        EXPECT_EQ(refused.index(), 0U);
-        EXPECT_THROW(static_cast<void>(refused.get<0>()), std::runtime_error);
-        EXPECT_EQ(refused.get<1>().returned(), 1);
-        // An operation is kept without a coroutine, and its function may throw, too.
-        const auto refuse_exchange = [&](auto stop) {
-            if (stop.stop_possible()) {
-                throw std::runtime_error("no exchange");
-            }
-            return ex.exchange(3, stop);
-        };
-        auto none = co_await when_any(refuse_exchange, exchanging());
-        EXPECT_EQ(none.index(), 0U);
-        EXPECT_THROW(static_cast<void>(none.get<0>()), std::runtime_error);
-        EXPECT_EQ(none.get<1>().returned(), 1);
-        auto failed = co_await when_any(exchanging(), fail_inside);
-        EXPECT_EQ(failed.index(), 1U);
-        EXPECT_THROW(static_cast<void>(failed.get<1>()), std::runtime_error);
-        EXPECT_EQ(failed.get<0>().returned(), 1);
+    // An operation is kept without a coroutine, and its function may throw, too.
+    const auto refuse_exchange = [&](auto stop) {
+        if (stop.stop_possible()) {
+            throw std::runtime_error("no exchange");
+        }
+        return ex.exchange(3, stop);
     };
-    sync_wait(body());
+    auto got = sync_wait(when_any(end_at_once, exchanging()));
+    EXPECT_EQ(got.index(), 0U);
+    EXPECT_EQ(got.get<0>(), 7);
+    EXPECT_EQ(got.get<1>().returned(), 1);
+    const auto expect_thrown = [&](auto throws) {
+        auto thrown = sync_wait(when_any(throws, exchanging()));
+        EXPECT_EQ(thrown.index(), 0U);
+        EXPECT_THROW(static_cast<void>(thrown.template get<0>()), std::runtime_error);
+        EXPECT_EQ(thrown.template get<1>().returned(), 1);
+    };
+    expect_thrown(refuse);
+    expect_thrown(refuse_exchange);
+    auto failed = sync_wait(when_any(exchanging(), fail_inside));
+    EXPECT_EQ(failed.index(), 1U);
+    EXPECT_THROW(static_cast<void>(failed.get<1>()), std::runtime_error);
+    EXPECT_EQ(failed.get<0>().returned(), 1);
 }
 
 TEST_F(WhenAny, TakesTasksAndResultsOfAllKinds) {
@@ -134,134 +117,102 @@ TEST_F(WhenAny, TakesTasksAndResultsOfAllKinds) {
     const auto make = [](auto) -> task<std::unique_ptr<int>> {
         co_return std::make_unique<int>(7);
     };
-    const auto body = [&]() -> task<> {
-        auto got = co_await when_any(wait, make);
-        EXPECT_EQ(got.index(), 1U);
-        got.get<0>();
-        EXPECT_EQ(*got.get<1>(), 7);
-    };
-    sync_wait(body());
+    auto got = sync_wait(when_any(wait, make));
+    EXPECT_EQ(got.index(), 1U);
+    got.get<0>();
+    EXPECT_EQ(*got.get<1>(), 7);
 }
 
 TEST_F(WhenAny, TakesARange) {
     std::vector<exchanger<int>> all(20);
-    std::vector<int> two{1, 2};
-    const std::vector<int> none;
-    bool thrown = false;
-    const auto body = [&]() -> task<> {
-        auto got = co_await when_any_from(
-            all, [](exchanger<int>& each, auto stop) { return each.exchange(1, stop); }, 5ns,
-            outer.get_token());
-        EXPECT_EQ(got.size(), 20U);
-        EXPECT_EQ(got.index(), 17U);
-        for (std::size_t i = 0; i != 20; ++i) {
-            auto each = got.get(i);
-            EXPECT_EQ(each.has_value(), i == 17);
-            EXPECT_EQ(each ? *each : each.returned(), i == 17 ? 7 : 1);
-        }
-        auto late = co_await when_any_from(
-            std::move(two), [&](int by, auto stop) { return sleep_for(by * 3ns, stop); }, 1ns);
-        EXPECT_EQ(late.index(), when_any_npos);
-        EXPECT_FALSE(late.get(0) || late.get(1));
-        auto stopped = co_await when_any_from(
-            std::views::single(1),
-            [&](int /*one*/, std::stop_token stop) { return ex.exchange(1, stop); },
-            outer.get_token());
-        EXPECT_EQ(stopped.get(0).error(), exchange_errc::cancelled);
-        try {
-            static_cast<void>(co_await when_any_from(
-                none, [](int /*none*/, auto stop) { return sleep_for(1ns, stop); }));
-        } catch (const std::invalid_argument&) {
-            thrown = true;
-        }
-        ++done;
-    };
-    loop->spawn(body());
-    loop->run_until_idle();
+    const auto swap = [](exchanger<int>& each, auto stop) { return each.exchange(1, stop); };
+    const auto got = start([&] { return when_any_from(all, swap, 5ns, outer.get_token()); });
     EXPECT_EQ(*all[17].try_exchange(7), 1);
-    loop->run_until_idle();
-    loop.advance(1ns);
-    EXPECT_EQ(done, 0);
+    start.run();
+    ASSERT_FALSE(got.waits());
+    EXPECT_EQ(got->size(), 20U);
+    EXPECT_EQ(got->index(), 17U);
+    for (std::size_t i = 0; i != 20; ++i) {
+        auto each = got->get(i);
+        EXPECT_EQ(each.has_value(), i == 17);
+        EXPECT_EQ(each ? *each : each.returned(), i == 17 ? 7 : 1);
+    }
+
+    std::vector<int> two{1, 2};
+    const auto sleep = [](int by, auto stop) { return sleep_for(by * 3ns, stop); };
+    const auto late = start([&] { return when_any_from(std::move(two), sleep, 1ns); });
+    start.loop.advance(1ns);
+    ASSERT_FALSE(late.waits());
+    EXPECT_EQ(late->index(), when_any_npos);
+    EXPECT_FALSE(late->get(0) || late->get(1));
+
+    const auto swap_one = [&](int /*one*/, std::stop_token stop) { return ex.exchange(1, stop); };
+    const auto stopped =
+        start([&] { return when_any_from(std::views::single(1), swap_one, outer.get_token()); });
+    EXPECT_TRUE(stopped.waits());
     outer.request_stop();
-    loop->run_until_idle();
-    EXPECT_TRUE(thrown);
-    EXPECT_EQ(done, 1);
+    start.run();
+    ASSERT_FALSE(stopped.waits());
+    EXPECT_EQ(stopped->get(0).error(), exchange_errc::cancelled);
+
+    const std::vector<int> none;
+    EXPECT_THROW(static_cast<void>(sync_wait(when_any_from(none, sleep))), std::invalid_argument);
 }
 
 TEST_F(WhenAny, PassesAnOuterStopOn) {
-    const auto body = [&]() -> task<> {
-        for (int i = 0; i != 2; ++i) { // while it waits, and before
-            auto got = co_await when_any(exchanging(), sleeping(1h), outer.get_token());
-            EXPECT_EQ(got.get<0>().error(), exchange_errc::cancelled);
-            EXPECT_FALSE(got.get<1>());
-            ++done;
-        }
-    };
-    loop->spawn(body());
-    loop->run_until_idle();
-    EXPECT_EQ(done, 0);
+    const auto any = [&] { return when_any(exchanging(), sleeping(1h), outer.get_token()); };
+    const auto waiting = start(any);
+    EXPECT_TRUE(waiting.waits());
     outer.request_stop();
-    EXPECT_EQ(done, 0) << "it was resumed inside request_stop";
-    loop->run_until_idle();
-    EXPECT_EQ(done, 2);
+    EXPECT_TRUE(waiting.waits()) << "it was resumed inside request_stop";
+    start.run();
+    for (const auto& got : {waiting, start(any)}) { // while it waits, and before
+        ASSERT_FALSE(got.waits());
+        EXPECT_EQ(got->get<0>().error(), exchange_errc::cancelled);
+        EXPECT_FALSE(got->get<1>());
+    }
 }
 
 TEST_F(WhenAny, EndsWhenItsTimeIsOver) {
-    const auto body = [&]() -> task<> {
-        auto late = co_await when_any(exchanging(), sleeping(1h), 10ns);
-        EXPECT_EQ(late.index(), when_any_npos);
-        EXPECT_EQ(late.get<0>().returned(), 1);
-        EXPECT_FALSE(late.get<1>());
-        ++done;
-        auto early = co_await when_any(sleeping(1ns), 10ns);
-        EXPECT_EQ(early.index(), 0U);
-        ++done;
-    };
-    loop->spawn(body());
-    loop->run_until_idle();
-    loop.advance(9ns);
-    EXPECT_EQ(done, 0);
-    loop.advance(1ns);
-    EXPECT_EQ(done, 1);
-    loop.advance(1ns);
-    EXPECT_EQ(done, 2);
+    const auto late = start([&] { return when_any(exchanging(), sleeping(1h), 10ns); });
+    const auto early = start([&] { return when_any(sleeping(1ns), 10ns); });
+    start.loop.advance(1ns);
+    ASSERT_FALSE(early.waits());
+    EXPECT_EQ(early->index(), 0U);
+    start.loop.advance(8ns);
+    EXPECT_TRUE(late.waits());
+    start.loop.advance(1ns);
+    ASSERT_FALSE(late.waits());
+    EXPECT_EQ(late->index(), when_any_npos);
+    EXPECT_EQ(late->get<0>().returned(), 1);
+    EXPECT_FALSE(late->get<1>());
 }
 
 TEST_F(WhenAny, MeetsWaitingPartnersThoughItHasNoTimeHoweverManyThereAre) {
-    constexpr int parties = 200; // more than one turn allows
+    constexpr int count = 200; // more than one turn allows
     synchronous_channel<int> line;
-    const auto send = [&]() -> task<> {
-        const auto sent = co_await line.send(1);
-        EXPECT_TRUE(sent);
-    };
     const auto receive_all = [&]() -> task<> {
-        for (int i = 0; i != parties; ++i) {
+        for (int i = 0; i != count; ++i) {
             auto got = co_await when_any([&](auto stop) { return line.receive(stop); }, 0s);
             EXPECT_EQ(got.index(), 0U);
             EXPECT_TRUE(got.get<0>());
         }
     };
-    for (int i = 0; i != parties; ++i) {
-        loop->spawn(send());
+    for (int i = 0; i != count; ++i) {
+        start([&] { return line.send(1); });
     }
-    loop->run_until_idle();
-    loop->run(receive_all());
+    start.loop->run(receive_all());
 }
 
 TEST_F(WhenAny, MayBeNested) {
     const auto nested = [&](auto stop) { return when_any(exchanging(), sleeping(1h), stop); };
-    const auto body = [&]() -> task<> {
-        auto got = co_await when_any(nested, sleeping(10ns));
-        EXPECT_EQ(got.index(), 1U);
-        auto inner = got.get<0>();
-        EXPECT_EQ(inner.get<0>().returned(), 1);
-        EXPECT_FALSE(inner.get<1>());
-        ++done;
-    };
-    loop->spawn(body());
-    loop->run_until_idle();
-    loop.advance(10ns);
-    EXPECT_EQ(done, 1);
+    const auto got = start([&] { return when_any(nested, sleeping(10ns)); });
+    start.loop.advance(10ns);
+    ASSERT_FALSE(got.waits());
+    EXPECT_EQ(got->index(), 1U);
+    auto inner = got->get<0>();
+    EXPECT_EQ(inner.get<0>().returned(), 1);
+    EXPECT_FALSE(inner.get<1>());
 }
 
 TEST_F(WhenAny, MayBeDestroyedWhenOneHasEnded) {
@@ -282,10 +233,8 @@ TEST_F(WhenAny, MayBeDestroyedWhenOneHasEnded) {
         other.close();
         bare_coroutine ends_at_once = waits();
         ends_at_once.destroy();
-        ++done;
     };
     plain.run(destroys());
-    EXPECT_EQ(done, 1);
     EXPECT_EQ(open.try_send(nullptr).error(), exchange_errc::no_partner);
 }
 
