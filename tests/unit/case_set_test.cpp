@@ -235,6 +235,20 @@ TYPED_TEST(CaseSetAt, IsMetBySelectionsAndOtherSets) {
     EXPECT_EQ(*got->get(), 4);
 }
 
+TEST(CaseSet, MakesAChannelReadyOnlyWhileItsOwnerWaits) {
+    parties start;
+    channel<int> ch(0);
+    case_set<int, send_case<channel<int>>> set;
+    set.add(ch.send(1), 1);
+    EXPECT_FALSE(set.try_next()); // now it is in the list
+    EXPECT_FALSE(ch.ready());
+    const auto sent = start([&] { return set.next(); });
+    EXPECT_TRUE(ch.ready());
+    EXPECT_EQ(ch.try_receive(), 1);
+    start.run();
+    EXPECT_TRUE(sent.ok());
+}
+
 // ---- Exchangers, and cases of several types.
 
 TEST(CaseSet, HasCasesOfSeveralTypes) {

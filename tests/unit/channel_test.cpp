@@ -568,6 +568,22 @@ TEST(Cancel, APartyMayLeaveWhileItIsBeingCancelled) {
     EXPECT_TRUE(next.ok());
 }
 
+detached_coroutine cancelled_then_closes(channel<int>& ch) {
+    EXPECT_EQ((co_await ch.receive()).error(), exchange_errc::cancelled);
+    ch.close();
+}
+
+TEST(Cancel, CancelsThoseThatWaitedThoughTheFirstClosesTheChannel) {
+    channel<int> ch(1);
+    parties start;
+    cancelled_then_closes(ch);
+    const auto next = start([&] { return ch.receive(); });
+    ch.cancel();
+    start.run();
+    EXPECT_EQ(next.error(), exchange_errc::cancelled);
+    EXPECT_TRUE(ch.is_closed());
+}
+
 TEST(Reset, OpensAClosedChannelAgain) {
     channel<int> ch(2);
     parties start;
@@ -722,6 +738,21 @@ TEST(StatisticsOfChannels, CountEachItemAndEachParty) {
         ch.reset();
         expect_waiting(all.stats(), 0);
     }
+}
+
+/// Another case was selected, but the party has not left the channel yet. (A case of a few that are
+/// known at compile time would have.)
+TEST(StatisticsOfChannels, CountACaseThatAnArrivalFindsTooLate) {
+    channel<int, counted> ch(0);
+    channel<int, counted> other(0);
+    const std::array both{&ch, &other};
+    parties start;
+    start([&] { return select_from(both, [](auto* from) { return from->receive(); }); });
+    EXPECT_TRUE(other.try_send(0));
+    EXPECT_FALSE(ch.try_send(1));
+    start.run();
+    EXPECT_EQ(ch.stats().not_selected, 1U);
+    expect_waiting(ch.stats(), 0);
 }
 
 TEST(SpansOfChannels, CoverTheWaitsOfBothSides) {
