@@ -1,12 +1,14 @@
 # tryst_add_adapter(<component> <what it is for> [OVER <component>] FIND <code> LIBRARY <target>... NOT_FOUND <message>
-#     [SOURCES <file>...] HEADERS <file>... [CFLAGS <flags>] [LIBS <flags>] [MODULE <package>])
+#     [SOURCES <file>...] [HEADERS <file>...] [CFLAGS <flags>] [LIBS <flags>] [MODULE <package>])
 # tryst::<component> and what is installed of it: its headers, the component of the CMake package, and the pkg-config
-# file, tryst-<component> with hyphens.
+# file, tryst-<component> with hyphens. The headers are <component>.hpp and those of the folder <component>, if there are
+# any, both without the prefix boost_.
 #   OVER       the adapter that it uses, already added
 #   FIND       finds its LIBRARY, in this build and in each host of an installation. It says ${tryst_global}, which lets a
 #              host of this build link from its own folder.
 #   NOT_FOUND  what is then missing
 #   SOURCES    makes it a compiled library, which keeps its LIBRARY to itself
+#   HEADERS    more headers
 #   MODULE     the pkg-config package of its LIBRARY; without one, LIBS
 set(tryst_share ${CMAKE_INSTALL_DATADIR}/cmake/tryst)
 function(tryst_add_adapter component purpose)
@@ -28,7 +30,10 @@ function(tryst_add_adapter component purpose)
         set(core ${arg_OVER})
         string(REPLACE _ - requires ", tryst-${arg_OVER}")
     endif()
-    list(TRANSFORM arg_HEADERS PREPEND include/tryst/)
+    string(REPLACE boost_ "" name ${component})
+    file(GLOB headers CONFIGURE_DEPENDS include/tryst/${name}.hpp)
+    file(GLOB_RECURSE inner_headers CONFIGURE_DEPENDS include/tryst/${name}/*.hpp)
+    list(APPEND headers ${inner_headers} ${arg_HEADERS})
 
     # What depends on the architecture is a package of its own, in lib/ beside the library; in share/ is only the
     # component that looks for it.
@@ -48,7 +53,7 @@ function(tryst_add_adapter component purpose)
             target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:tryst_flags>)
             tryst_compile_together(${target})
         endif()
-        target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
+        target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${headers})
         set(export ${package}-config)
         set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/${package})
         write_basic_package_version_file(${PROJECT_BINARY_DIR}/${package}-config-version.cmake
@@ -59,7 +64,7 @@ function(tryst_add_adapter component purpose)
     else()
         add_library(${target} INTERFACE)
         target_link_libraries(${target} INTERFACE tryst::${core} ${arg_LIBRARY})
-        target_sources(${target} INTERFACE FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
+        target_sources(${target} INTERFACE FILE_SET HEADERS BASE_DIRS include FILES ${headers})
         set(export ${package}-targets)
         set(folder ${tryst_share})
         set(pc_folder ${CMAKE_INSTALL_DATADIR})
@@ -69,8 +74,7 @@ function(tryst_add_adapter component purpose)
     install(TARGETS ${target} EXPORT ${export} FILE_SET HEADERS)
     install(EXPORT ${export} NAMESPACE tryst:: DESTINATION ${folder})
 
-    string(REPLACE boost_ "" option ${component})
-    string(TOUPPER TRYST_${option} option)
+    string(TOUPPER TRYST_${name} option)
     configure_file(cmake/component.cmake.in ${PROJECT_BINARY_DIR}/${package}.cmake @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/${package}.cmake DESTINATION ${tryst_share})
 

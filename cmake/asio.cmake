@@ -1,20 +1,4 @@
 # tryst::asio and tryst::boost_asio, the adapters for the two Asios: the same headers.
-set(headers
-    asio.hpp
-    asio/async_wait.hpp
-    asio/bind_stop_token.hpp
-    asio/task_executor.hpp
-    asio/wait.hpp
-    asio/detail/context_timers.hpp
-    asio/detail/exchange_executor.hpp
-    asio/detail/net.hpp
-    asio/detail/operation_state.hpp
-    asio/detail/registered_executor.hpp
-    asio/detail/registry.hpp
-    asio/detail/serial_executor.hpp
-    asio/detail/suspended_exchange.hpp
-    asio/detail/task_driver.hpp
-    asio/detail/work_queue.hpp)
 set(sockets "")
 if(WIN32)
     set(sockets "-lws2_32 -lmswsock")
@@ -24,8 +8,7 @@ if(TRYST_ASIO)
     tryst_add_adapter(asio "Asio"
         FIND "include(\${CMAKE_CURRENT_LIST_DIR}/tryst-find-asio.cmake)" LIBRARY tryst::asio_headers
         NOT_FOUND "asio.hpp is not found; install Asio 1.22 (Debian: libasio-dev)"
-        CFLAGS "-DASIO_STANDALONE -DASIO_HAS_CO_AWAIT -DASIO_HAS_STD_COROUTINE" LIBS "${sockets}"
-        HEADERS ${headers})
+        CFLAGS "-DASIO_STANDALONE -DASIO_HAS_CO_AWAIT -DASIO_HAS_STD_COROUTINE" LIBS "${sockets}")
     install(FILES cmake/tryst-find-asio.cmake DESTINATION ${tryst_share})
     # Asio 1.22 does not know that clang has coroutines.
     target_compile_definitions(tryst_asio INTERFACE ASIO_STANDALONE
@@ -44,8 +27,7 @@ if(TRYST_BOOST_ASIO)
     tryst_add_adapter(boost_asio "Boost.Asio"
         FIND "find_package(Boost 1.81 QUIET \${tryst_global})" LIBRARY Boost::headers
         NOT_FOUND "Boost is not found; install version 1.81 (Debian: libboost1.81-dev)"
-        CFLAGS -DTRYST_BOOST_ASIO LIBS "${sockets}"
-        HEADERS ${headers})
+        CFLAGS -DTRYST_BOOST_ASIO LIBS "${sockets}")
     target_compile_definitions(tryst_boost_asio INTERFACE TRYST_BOOST_ASIO)
 endif()
 foreach(target IN ITEMS tryst_asio tryst_boost_asio)

@@ -3,13 +3,5 @@
 set(TRYST_STDEXEC_DIR "" CACHE PATH "The folder that contains stdexec/execution.hpp; else the package stdexec is used")
 tryst_add_adapter(execution "senders and receivers; add the include path of stdexec"
     FIND "include(\${CMAKE_CURRENT_LIST_DIR}/tryst-find-stdexec.cmake)" LIBRARY tryst::stdexec
-    NOT_FOUND "stdexec is not found; set TRYST_STDEXEC_DIR to the folder that contains stdexec/execution.hpp"
-    HEADERS
-        execution.hpp
-        execution/as_awaitable.hpp
-        execution/as_sender.hpp
-        execution/scheduler.hpp
-        execution/task_sender.hpp
-        execution/detail/start_context.hpp
-        execution/detail/std.hpp)
+    NOT_FOUND "stdexec is not found; set TRYST_STDEXEC_DIR to the folder that contains stdexec/execution.hpp")
 install(FILES cmake/tryst-find-stdexec.cmake DESTINATION ${tryst_share})
