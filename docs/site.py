@@ -20,6 +20,9 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 TOP = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TOP / "tests/pages"))
+import blocks  # noqa: E402
+
 OUT = TOP / "build/docs"
 MAIN = TOP / "README.md"  # the site opens with it
 GUIDE = TOP / "docs/guide.md"
@@ -67,33 +70,17 @@ def address_of(file: Path) -> str:
     return f"source/{file.relative_to(TOP)}.txt"
 
 
-def compiled_files() -> tuple[dict[str, Path], list[tuple[str, Path]]]:
-    """The programs that include a block (docs/tasks.md/3), and what else the compiler sees, as page_snippets.cmake does."""
-    included: dict[str, Path] = {}
-    texts = [(unindented(path.read_text()), path) for path in sorted((TOP / "examples").rglob("*.cpp"))]
-    for program in sorted((TOP / "tests/pages").glob("*.cpp")):
-        for name in re.findall(r'^#include "(docs/.*)"', program.read_text(), re.MULTILINE):
-            included[name] = program
-    for name, program in included.items():
-        source, number = name.rsplit("/", 1)
-        texts.append((unindented(BLOCK.findall((TOP / source).read_text())[int(number) - 1]), program))
-    return included, texts
-
-
-def unindented(text: str) -> str:
-    return re.sub(r"\n +", "\n", f"\n{text.strip()}\n")
-
-
 def marked(path: Path) -> str:
     """The text of a page, with a mark at the end of each C++ block."""
-    included, texts = compiled_files()
+    included = {name: program for program in blocks.PROGRAMS for name in blocks.included(program)}
+    texts = blocks.compiled()
     number = 0
 
     def mark(found: re.Match[str]) -> str:
         nonlocal number
         number += 1
         file = included.get(f"{path.relative_to(TOP)}/{number}")
-        file = file or next((file for text, file in texts if unindented(found[0]) in text), None)
+        file = file or next((file for text, file in texts if blocks.unindented(found[0] + "\n") in text), None)
         return f"{found[0]} //@@{file.relative_to(TOP)}@@" if file else found[0]
 
     return BLOCK.sub(mark, path.read_text())
