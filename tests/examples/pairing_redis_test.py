@@ -2,30 +2,30 @@
 # SPDX-License-Identifier: MIT
 """Tests several pairing_servers that form one service through Redis.
 
-usage: pairing_redis_test.py --server BINARY --client BINARY [options] [TEST...]
+    pairing_redis_test.py SERVER --client CLIENT [OPTION...] [TEST...]
 """
 
 import os
 import random
 import signal
 import subprocess
-import sys
+import tempfile
 import time
 import unittest
 
-sys.dont_write_bytecode = True # keeps the source tree clean
-
 from pairing_support import (
-    CLOSED, EXCHANGED, IN_DOUBT, TIMED_OUT, TIMEOUT, UNAVAILABLE, Client, Redis, Server, answer, ask, chosen, item, main,
-    request)
+    CLOSED, EXCHANGED, IN_DOUBT, TIMED_OUT, UNAVAILABLE, Client, Server, answer, ask, chosen, item, main, request)
+from programs import TIMEOUT, Redis, run
 
 
 class SeveralServers(unittest.TestCase):
     def setUp(self):
-        self.redis = self.enterContext(Redis())
+        self.redis = Redis(self.enterContext(tempfile.TemporaryDirectory(prefix="pairing-")))
+        self.addCleanup(self.redis.kill)
 
-    def start(self, count, *options, connected=1, url=None):
-        servers = [self.enterContext(Server("--redis", url or self.redis.url(), *options)) for _ in range(count)]
+    def start(self, count, *options, connected=1, lease="1s"):
+        url = f"{self.redis.url()}?backoff_max=100ms&lease={lease}"
+        servers = [self.enterContext(Server("--redis", url, *options)) for _ in range(count)]
         for server in servers:
             server.until(connected=connected)
         return servers
@@ -155,29 +155,27 @@ class SeveralServers(unittest.TestCase):
         server.ended()
 
     def test_keeps_its_times_while_redis_refuses(self):
-        url = self.redis.url("lease=1000s") # the lease is longer than this test may take
         for option, end, statuses in (("--wait-time=1", None, (TIMED_OUT, IN_DOUBT)),
                                       ("--send-time=1", signal.SIGTERM, (CLOSED, IN_DOUBT))):
-            (server,) = self.start(1, option, url=url)
+            (server,) = self.start(1, option, lease="1000s") # longer than this test may take
             waits = Client(server, request(b"room"))
             server.until(waiting=1)
-            self.redis.refuse_to_write(True)
+            self.redis.command("CONFIG", "SET", "min-replicas-to-write", 1)
             if end:
                 server.signal(end)
             self.assertIn(waits.status(), statuses)
             if end:
                 server.ended()
-            self.redis.refuse_to_write(False)
+            self.redis.command("CONFIG", "SET", "min-replicas-to-write", 0)
 
     def test_refuses_a_wrong_url_and_shows_no_part_of_it(self):
         for url, part in (("redis://user:secret@host:99999", "port"), ("http://user:secret@host", "scheme"),
                           ("redis://user:secret@host?lease=1ms", "lease"), ("redis://user:sec%zzret@host", "password")):
             for arguments, environment in ((["--redis", url], {}), ([], {"PAIRING_REDIS": url})):
-                run = subprocess.run([chosen.server, *arguments], capture_output=True, text=True, timeout=TIMEOUT, check=False,
-                                     env={**os.environ, **environment})
-                self.assertEqual(run.returncode, 2, url)
-                self.assertIn(part, run.stderr, url)
-                self.assertNotIn("sec", run.stderr.replace("second", ""), url)
+                done = run(chosen.server, *arguments, text=True, env={**os.environ, **environment})
+                self.assertEqual(done.returncode, 2, url)
+                self.assertIn(part, done.stderr, url)
+                self.assertNotIn("sec", done.stderr.replace("second", ""), url)
 
 
 if __name__ == "__main__":

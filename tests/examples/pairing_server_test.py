@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tests pairing_server and pairing_client over real sockets.
 
-usage: pairing_server_test.py --server BINARY --client BINARY [options] [TEST...]
+    pairing_server_test.py SERVER --client CLIENT [OPTION...] [TEST...]
 """
 
 import contextlib
@@ -19,11 +19,10 @@ import tempfile
 import time
 import unittest
 
-sys.dont_write_bytecode = True # keeps the source tree clean
-
 from pairing_support import (
-    BAD_FRAME, BUSY, CLOSED, DISCONNECTED, EXCHANGED, FAILED, HEADER, NO_SIDES, SIDE_NEEDED, SLOW, TIMED_OUT, TIMEOUT,
-    TOO_LARGE, Client, Server, answer, ask, chosen, item, main, request)
+    BAD_FRAME, BUSY, CLOSED, DISCONNECTED, EXCHANGED, FAILED, HEADER, NO_SIDES, SIDE_NEEDED, SLOW, TIMED_OUT, TOO_LARGE,
+    Client, Server, answer, ask, chosen, item, main, request)
+from programs import TIMEOUT, run, until
 
 # Sets the title of a terminal, clears it, and makes it send a reply as if the user had typed it.
 HOSTILE, SHOWN = b"\x1b]0;title\x07\x1b[2J\x9b6n\x7f\r\x08ok\n\t", b"?]0;title??[2J?6n???ok\n\t"
@@ -39,10 +38,8 @@ class PairingServer(unittest.TestCase):
 
     def returns_memory(self, server, before, tolerance):
         """The server does so every second."""
-        end = time.monotonic() + TIMEOUT
-        while server.memory() > before + tolerance and not chosen.sanitizer:
-            self.assertLess(time.monotonic(), end, f"{server.memory()} MB, at first {before} MB")
-            time.sleep(0.05)
+        until(lambda: chosen.sanitizer or server.memory() <= before + tolerance,
+              lambda: f"{server.memory()} MB, at first {before} MB")
 
     def lazy_client(self, server):
         """A client that has been paired, and whose reply has begun, but that does not read it."""
@@ -275,11 +272,10 @@ class PairingServer(unittest.TestCase):
             last = server.stop()
             self.assertEqual((last["accepted"], last["pauses"]), (2, len(scarce)))
         with Server("--admin-port=0", environment=fail) as server:
-            end, page = time.monotonic() + TIMEOUT, None
-            while page != (200, "ok\n"): # the first connections are lost
-                self.assertLess(time.monotonic(), end)
-                with contextlib.suppress(ConnectionError, IndexError):
-                    page = server.get("/livez")
+            def is_alive():
+                with contextlib.suppress(ConnectionError, IndexError): # the first connections are lost
+                    return server.get("/livez") == (200, "ok\n")
+            until(is_alive, lambda: "/livez is not ok")
 
     def test_the_memory_of_large_messages(self):
         if chosen.sanitizer:
@@ -392,25 +388,23 @@ class PairingServer(unittest.TestCase):
             with socket.create_connection(server.admin, TIMEOUT) as connection:
                 connection.sendall(b"POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 999999999\r\n\r\n")
                 self.assertTrue(connection.recv(100).startswith(b"HTTP/1.1 405 "))
-            again = subprocess.run([chosen.server, f"--admin-port={server.admin[1]}"], capture_output=True, timeout=TIMEOUT,
-                                   check=False)
+            again = run(chosen.server, f"--admin-port={server.admin[1]}")
             self.assertEqual(again.returncode, 1)
             self.assertIn(b"cannot listen on 127.0.0.1 port", again.stderr)
 
     # ---- The command lines and the client
 
-    def run_client(self, port, *arguments, message=b""):
-        return subprocess.run([chosen.client, "--port", str(port), *arguments], input=message, capture_output=True,
-                              timeout=TIMEOUT, check=False)
+    def run_client(self, port, *arguments, **more):
+        return run(chosen.client, "--port", port, *arguments, **(more or {"input": b""}))
 
     def test_invalid_options(self):
         with Server() as server:
             self.assertEqual(server.host, "127.0.0.1")
             for status, option in ((1, f"--port={server.port}"), (1, "--address=192.0.2.1"), (2, "--address=nowhere"),
                                    (2, "--threads=0"), (2, "--max-message=-1"), (2, "--wait-time=nan"), (2, "--nonsense")):
-                run = subprocess.run([chosen.server, option], capture_output=True, timeout=TIMEOUT, check=False)
-                self.assertEqual(run.returncode, status, option)
-                self.assertNotEqual(run.stderr, b"")
+                done = run(chosen.server, option)
+                self.assertEqual(done.returncode, status, option)
+                self.assertNotEqual(done.stderr, b"")
 
     def test_two_clients_swap_files(self):
         mine, theirs = os.urandom(4_000_000), os.urandom(300)
@@ -421,7 +415,7 @@ class PairingServer(unittest.TestCase):
                 with subprocess.Popen([chosen.client, "--port", str(server.port), "room", *one], stdin=file,
                                       stdout=subprocess.PIPE) as first:
                     server.until(waiting=1)
-                    second = self.run_client(server.port, "room", *other, "--timeout=1000", message=mine)
+                    second = self.run_client(server.port, "room", *other, "--timeout=1000", input=mine)
                     self.assertEqual((second.returncode, second.stdout), (0, theirs), second.stderr)
                     self.assertTrue(first.stdout.read() == mine)
                     self.assertEqual(first.wait(TIMEOUT), 0)
@@ -432,18 +426,16 @@ class PairingServer(unittest.TestCase):
                     (10 + TIMED_OUT, ["room"], b""), (10 + TOO_LARGE, ["room"], bytes(1_000_000)), (10 + TOO_LARGE, ["x" * 100], b""),
                     (2, [""], b""), (2, ["room", "--ask", "--answer"], b""), (2, ["room", "--timeout=0"], b""),
                     (3, ["room", "--host", "no.invalid"], b""), (4, ["room", "--timeout=0.1"], b"")):
-                done = self.run_client(server.port, *arguments, message=message)
+                done = self.run_client(server.port, *arguments, input=message)
                 self.assertEqual((done.returncode, done.stdout), (status, b""), (arguments, done.stderr))
                 self.assertNotEqual(done.stderr, b"")
         with Server() as server, open("/dev/full", "wb") as full:
             Client(server, request(b"room", b"theirs"))
             server.until(waiting=1)
-            self.assertEqual(subprocess.run([chosen.client, "--port", str(server.port), "room"], stdin=subprocess.DEVNULL,
-                                            stdout=full, timeout=TIMEOUT, check=False).returncode, 1)
             folder = os.open("/", os.O_RDONLY) # which cannot be read
-            self.assertEqual(subprocess.run([chosen.client, "--port", str(server.port), "room"], stdin=folder,
-                                            timeout=TIMEOUT, check=False, stderr=subprocess.DEVNULL).returncode, 1)
-            os.close(folder)
+            self.addCleanup(os.close, folder)
+            for streams in {"input": b"", "stdout": full}, {"stdin": folder}:
+                self.assertEqual(self.run_client(server.port, "room", **streams).returncode, 1)
 
     def test_servers_that_lie_to_the_client(self):
         for reply, status, why in ((HEADER.pack(1, EXCHANGED, 0, 0, 10) + b"half", 3, b"End of file"),

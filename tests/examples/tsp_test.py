@@ -4,18 +4,19 @@
 
 import math
 import re
-import subprocess
 import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree
 from pathlib import Path
 
+import programs
+
 PROGRAM, PROBLEMS = sys.argv[1], Path(sys.argv[2])
 
 
 def run(*arguments):
-    return subprocess.run([PROGRAM, *map(str, arguments)], text=True, capture_output=True, timeout=200, check=False)
+    return programs.run(PROGRAM, *arguments, text=True, timeout=200)
 
 
 def length(tour, problem):

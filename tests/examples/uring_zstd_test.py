@@ -1,10 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests uring_zstd with the system's zstd. usage: uring_zstd_test.py PROGRAM
-
-If io_uring is missing or forbidden, the exit status is 77 (skipped), or 1 (failed) if the environment contains
-TRYST_NO_SKIP.
-"""
+"""Tests uring_zstd with the system's zstd. usage: uring_zstd_test.py PROGRAM"""
 
 import os
 import pty
@@ -18,13 +14,10 @@ import threading
 import unittest
 from pathlib import Path
 
+from programs import TIMEOUT, main_with_io_uring, run
+
 PROGRAM = sys.argv[1]
 BLOCK = 256 * 1024
-TIMEOUT = 100
-
-
-def run(*arguments, **more):
-    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, timeout=TIMEOUT, check=False, **more)
 
 
 def noise(size, seed=1):
@@ -33,7 +26,7 @@ def noise(size, seed=1):
 
 
 def zstd(*arguments, data=b""):
-    return subprocess.run(["zstd", "-q", *arguments], input=data, capture_output=True, timeout=TIMEOUT, check=True).stdout
+    return run("zstd", "-q", *arguments, input=data, check=True).stdout
 
 
 class UringZstd(unittest.TestCase):
@@ -46,7 +39,7 @@ class UringZstd(unittest.TestCase):
         return self.folder / name
 
     def succeed(self, *arguments, **more):
-        done = run(*arguments, **more)
+        done = run(PROGRAM, *arguments, **more)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
@@ -56,7 +49,7 @@ class UringZstd(unittest.TestCase):
     def fail(self, why, *arguments, **more):
         """Fails with one line that says why, and changes no file."""
         before = self.contents()
-        done = run(*arguments, **more)
+        done = run(PROGRAM, *arguments, **more)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr.decode(), f"^uring_zstd: .*{why}.*\n$")
         self.assertEqual(self.contents(), before)
@@ -145,8 +138,7 @@ class UringZstd(unittest.TestCase):
 
     def test_knows_a_terminal(self):
         ours, theirs = pty.openpty()
-        refused = subprocess.run([PROGRAM], stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, timeout=TIMEOUT,
-                                 check=False)
+        refused = run(PROGRAM, stdin=subprocess.DEVNULL, stdout=theirs)
         self.assertEqual(refused.returncode, 1)
         self.assertIn(b"standard output is a terminal", refused.stderr)
         with subprocess.Popen([PROGRAM, "-", "-o", self.file], stdin=subprocess.PIPE, stderr=theirs) as running:
@@ -162,8 +154,4 @@ class UringZstd(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    probe = run(input=b"")
-    if b"io_uring_setup" in probe.stderr:
-        print(probe.stderr.decode())
-        sys.exit(1 if "TRYST_NO_SKIP" in os.environ else 77)
-    unittest.main(argv=sys.argv[:1])
+    main_with_io_uring(run(PROGRAM, input=b"").stderr.decode())

@@ -11,13 +11,13 @@ TIMEOUT = 60
 
 
 def until(holds, what, limit=TIMEOUT):
-    """Waits until another process has made it true."""
+    """Waits until another process has made it true. @returns that. Otherwise `what`, or its result, says what is wrong."""
     end = time.monotonic() + limit
     while True:
         found = holds()
         if found:
             return found
-        assert time.monotonic() < end, f"it did not happen: {what}"
+        assert time.monotonic() < end, what() if callable(what) else f"it did not happen: {what}"
         time.sleep(0.005)
 
 
