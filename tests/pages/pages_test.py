@@ -23,26 +23,21 @@ class Pages(unittest.TestCase):
 
     def shown(self, page: str, least: int) -> list[int]:
         """docs/<page>.md shows each program of examples/<page>, of which there are at least so many: the whole file below its
-        licence, the line that compiles and runs it, and the output that its test expects. A program with arguments, or with a
-        compiled adapter, has a file of its own for that line. @returns where the page shows them."""
+        licence, a line that compiles and runs it, and its output, which examples/CMakeLists.txt compares. `./dev example` builds
+        a program with a compiled adapter. @returns where the page shows them."""
         text = (TOP / f"docs/{page}.md").read_text()
         places = []
         for file in sorted((TOP / "examples" / page).glob("*.cpp")):
             program = file.read_text().replace("// SPDX-License-Identifier: MIT\n", "")
-            expected = TOP / "tests/examples" / page / file.stem
-            if expected.with_suffix(".sh").exists():
-                command = expected.with_suffix(".sh").read_text()
-            else:
-                options = " -DASIO_STANDALONE" if "<asio.hpp>" in program else ""
-                libraries = ""
-                if "<QtWidgets/" in program:
-                    options, libraries = " -fPIC", " $(pkg-config --cflags --libs Qt6Widgets)"
-                command = f"g++ -std=c++20 -pthread -I include{options} examples/{page}/{file.name}{libraries} && ./a.out\n"
-            output = expected.with_suffix(".txt").read_text()
-            part = f"```cpp\n{program}```\n\n```sh\n{command}```\n\n```text\n{output}```\n"
-            places.append(text.find(f"\n{part}"))
+            options = " -DASIO_STANDALONE" if "<asio.hpp>" in program else ""
+            libraries = ""
+            if "<QtWidgets/" in program:
+                options, libraries = " -fPIC", " $(pkg-config --cflags --libs Qt6Widgets)"
+            command = f"g++ -std=c++20 -pthread -I include{options} examples/{page}/{file.name}{libraries} && ./a.out\n"
+            shown = [f"\n```cpp\n{program}```\n\n```sh\n{each}" for each in (f"{command}```\n\n```text\n", f"./dev example {file.stem} ")]
+            places.append(max(map(text.find, shown)))
             if places[-1] < 0:
-                self.fail(f"docs/{page}.md does not show this of {file.name}, or not in this form:\n{part}")
+                self.fail(f"docs/{page}.md does not show this of {file.name}, or not in this form:{shown[0]}...")
         self.assertGreaterEqual(len(places), least)
         return places
 

@@ -1,1 +1,0 @@
-./dev example copy_a_file README.md copied.md
