@@ -302,69 +302,50 @@ measurement on_two_executors(const parameters& p) {
     return Run(each);
 }
 
+const std::string ours = "tryst on Asio";
+const std::string ours_tried = "tryst on Asio, try_ first";
+const std::string theirs = "Asio channel, try_ first";
+const std::string ours_on_one = "tryst on Asio, channel of 0, single_threaded, try_ first";
+using on_one_thread = buffered<0, single_threaded>;
+
+template <std::size_t N>
+void add_selects_of() {
+    add_selects(N, ours, selects<alone, select_from<fifo, N>>,
+                selects<shared, select_from<fifo, N>>);
+    add_selects(N, ours_tried, selects<alone, trying_select_from<fifo, N>>,
+                selects<shared, trying_select_from<fifo, N>>);
+    add_selects(N, theirs, selects<alone, in_group<unlocked<alone>, N>>,
+                selects<shared, in_group<locked<shared>, N>>);
+    add_selects(N, ours_on_one, selects<alone, trying_select_from<on_one_thread, N>>);
+}
+
 [[maybe_unused]] const bool added = [] {
     using tried = trying<asio_channel<unlocked<alone>>>;
     using tried_in_two = trying<asio_channel<locked<shared>>>;
     using tried_in_pool = trying<asio_channel<locked<pooled>>>;
     using any = asio_channel<unlocked<any_alone>>;
-    using on_one_thread = buffered<0, single_threaded>;
-    const std::string ours = "tryst on Asio";
-    const std::string ours_tried = "tryst on Asio, try_ first";
     const std::string ours_any = "tryst on Asio, any_io_executor";
     const std::string our_tasks = "tryst tasks on Asio";
-    const std::string theirs = "Asio channel, try_ first";
     const std::string theirs_any = "Asio channel, any_io_executor";
     const parameters deadline{.pause = std::chrono::seconds(1)};
     const parameters patience{.pause = std::chrono::microseconds(100)};
 
-    for (const unsigned loops : {1U, 2U}) {
-        const bool one = loops == 1;
-        const unsigned least = one ? 2 : 1;
-        const std::initializer_list<unsigned> sizes{least, 16, 1'000, 100'000};
-        const std::string on = one ? ", one loop/" : ", two loops/";
-        const auto both = [&](const std::string& name, workload alone_run, workload shared_run) {
-            add_loops(name, one ? alone_run : shared_run, loops, sizes);
-        };
-        both("swap" + on + ours, swaps<alone, meeting>, swaps<shared, meeting>);
-        both("swap" + on + ours_tried, swaps<alone, trying_exchange>,
-             swaps<shared, trying_exchange>);
-        both("swap" + on + our_tasks, swaps<tasks<one_context>, meeting>,
-             swaps<tasks<contexts<1>>, meeting>);
-        both("swap" + on + theirs, swap_in_two<alone, tried>, swap_in_two<shared, tried_in_two>);
-        both("one way" + on + ours, hand_over<alone, fifo>, hand_over<shared, fifo>);
-        both("one way" + on + ours_tried, hand_over<alone, trying_channel<fifo>>,
-             hand_over<shared, trying_channel<fifo>>);
-        both("one way" + on + theirs, hand_over<alone, tried>, hand_over<shared, tried_in_two>);
-        const auto select = [&](const std::string& name, workload alone_run, workload shared_run) {
-            add_loops("select from " + name, one ? alone_run : shared_run, loops, {2, 16});
-        };
-        select("2 channels" + on + ours, selects<alone, select_from<fifo, 2>>,
-               selects<shared, select_from<fifo, 2>>);
-        select("4 channels" + on + ours, selects<alone, select_from<fifo, 4>>,
-               selects<shared, select_from<fifo, 4>>);
-        select("2 channels" + on + ours_tried, selects<alone, trying_select_from<fifo, 2>>,
-               selects<shared, trying_select_from<fifo, 2>>);
-        select("4 channels" + on + ours_tried, selects<alone, trying_select_from<fifo, 4>>,
-               selects<shared, trying_select_from<fifo, 4>>);
-        select("2 channels" + on + theirs, selects<alone, in_group<unlocked<alone>, 2>>,
-               selects<shared, in_group<locked<shared>, 2>>);
-        select("4 channels" + on + theirs, selects<alone, in_group<unlocked<alone>, 4>>,
-               selects<shared, in_group<locked<shared>, 4>>);
-    }
-    const std::string ours_on_one = "tryst on Asio, channel of 0, single_threaded, try_ first";
-    add_loops("one way, one loop/" + ours_on_one, hand_over<alone, trying_channel<on_one_thread>>,
-              1, {2, 16, 1'000, 100'000});
-    add_loops("select from 2 channels, one loop/" + ours_on_one,
-              selects<alone, trying_select_from<on_one_thread, 2>>, 1, {2, 16});
-    add_loops("select from 4 channels, one loop/" + ours_on_one,
-              selects<alone, trying_select_from<on_one_thread, 4>>, 1, {2, 16});
-    add_loops("swap, one loop/" + ours_any, swaps<any_alone, meeting>, 1, {2, 16, 1'000, 100'000});
-    add_loops("swap, one loop/" + theirs_any, swap_in_two<any_alone, any>, 1,
-              {2, 16, 1'000, 100'000});
-    add_loops("one way, one loop/" + ours_any, hand_over<any_alone, fifo>, 1,
-              {2, 16, 1'000, 100'000});
-    add_loops("one way, one loop/" + theirs_any, hand_over<any_alone, any>, 1,
-              {2, 16, 1'000, 100'000});
+    add_on_loops("swap", ours, swaps<alone, meeting>, swaps<shared, meeting>);
+    add_on_loops("swap", ours_tried, swaps<alone, trying_exchange>, swaps<shared, trying_exchange>);
+    add_on_loops("swap", our_tasks, swaps<tasks<one_context>, meeting>,
+                 swaps<tasks<contexts<1>>, meeting>);
+    add_on_loops("swap", theirs, swap_in_two<alone, tried>, swap_in_two<shared, tried_in_two>);
+    add_on_loops("swap", ours_any, swaps<any_alone, meeting>);
+    add_on_loops("swap", theirs_any, swap_in_two<any_alone, any>);
+    add_on_loops("one way", ours, hand_over<alone, fifo>, hand_over<shared, fifo>);
+    add_on_loops("one way", ours_tried, hand_over<alone, trying_channel<fifo>>,
+                 hand_over<shared, trying_channel<fifo>>);
+    add_on_loops("one way", theirs, hand_over<alone, tried>, hand_over<shared, tried_in_two>);
+    add_on_loops("one way", ours_any, hand_over<any_alone, fifo>);
+    add_on_loops("one way", theirs_any, hand_over<any_alone, any>);
+    add_on_loops("one way", ours_on_one, hand_over<alone, trying_channel<on_one_thread>>);
+    add_selects_of<2>();
+    add_selects_of<4>();
 
     add_loops("cancel/" + ours, cancel<alone, without_sender<std::stop_source>>, 1,
               {1'000, 100'000});

@@ -98,12 +98,8 @@ private:
 
 template <class Channel>
 void add_all(const std::string& name, workload swap, workload latency_of) {
-    for (const unsigned loops : {1U, 2U}) {
-        const std::string on = loops == 1 ? ", one loop/" : ", two loops/";
-        const std::initializer_list<unsigned> sizes{3 - loops, 16, 1'000, 100'000};
-        add_loops("swap" + on + name, swap, loops, sizes);
-        add_loops("one way" + on + name, hand_over<fibers, Channel>, loops, sizes);
-    }
+    add_on_loops("swap", name, swap, swap);
+    add_on_loops("one way", name, hand_over<fibers, Channel>, hand_over<fibers, Channel>);
     add_pauses("latency, two loops/" + name, latency_of);
     add_loops("memory/" + name, memory<fibers_here, Channel>, 1, {100'000});
 }

@@ -3,8 +3,7 @@
 // coroutines in lists; oneTBB's bounded queue; and, because the paper measures itself against it,
 // Java's Exchanger, as a program of its own.
 #include "families.hpp"
-#include "mutex_meeting.hpp"
-#include "mutex_ring.hpp"
+#include "mutex_rivals.hpp"
 #include "workloads.hpp"
 
 #include <condition_variable>
@@ -153,14 +152,9 @@ measurement java([[maybe_unused]] const parameters& p, [[maybe_unused]] const st
     add_threads("one way, threads/" + mutex, hand_over<threads, condition_channel>);
     add_pauses("latency, threads/" + mutex, latency<threads, one_way<mutex_exchanger>>);
 
-    add_loops("swap, one loop/mutex and one waiter", swaps<run_loops, lists>, 1,
-              {2, 16, 1'000, 100'000});
-    add_loops("swap, two loops/mutex and one waiter", swaps<run_loops, lists>, 2,
-              {1, 16, 1'000, 100'000});
-    add_loops("one way, one loop/mutex and two lists", hand_over<run_loops, lists>, 1,
-              {2, 16, 1'000, 100'000});
-    add_loops("one way, two loops/mutex and two lists", hand_over<run_loops, lists>, 2,
-              {1, 16, 1'000, 100'000});
+    add_on_loops("swap", "mutex and one waiter", swaps<run_loops, lists>, swaps<run_loops, lists>);
+    add_on_loops("one way", "mutex and two lists", hand_over<run_loops, lists>,
+                 hand_over<run_loops, lists>);
     add_loops("one way, senders on one loop, receivers on another/mutex and two lists",
               hand_over<run_loops, lists>, 2, {16, 1'000}, {.apart = true});
 

@@ -58,6 +58,22 @@ void add_loops(const std::string& name, workload run, unsigned loops,
     }
 }
 
+void add_on_loops(const std::string& work, const std::string& name, workload on_one,
+                  workload on_two) {
+    add_loops(work + ", one loop/" + name, on_one, 1, {2, 16, 1'000, 100'000});
+    if (on_two != nullptr) {
+        add_loops(work + ", two loops/" + name, on_two, 2, {1, 16, 1'000, 100'000});
+    }
+}
+
+void add_selects(unsigned channels, const std::string& name, workload on_one, workload on_two) {
+    const std::string work = "select from " + std::to_string(channels) + " channels";
+    add_loops(work + ", one loop/" + name, on_one, 1, {2, 16});
+    if (on_two != nullptr) {
+        add_loops(work + ", two loops/" + name, on_two, 2, {2, 16});
+    }
+}
+
 void add_buffered(const std::string& name, workload on_one, workload on_two) {
     add_loops("buffered, one loop/" + name, on_one, 1, {2, 16, 1'000});
     if (on_two != nullptr) {

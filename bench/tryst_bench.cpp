@@ -218,21 +218,15 @@ void add_rounds(const std::string& name) {
 
 template <class Channel>
 void add_channel(const std::string& name) {
-    add_loops("one way, one loop/" + name, hand_over<run_loops, Channel>, 1,
-              {2, 16, 1'000, 100'000});
-    add_loops("one way, two loops/" + name, hand_over<run_loops, Channel>, 2,
-              {1, 16, 1'000, 100'000});
+    add_on_loops("one way", name, hand_over<run_loops, Channel>, hand_over<run_loops, Channel>);
     add_loops("one way, senders on one loop, receivers on another/" + name,
               hand_over<run_loops, Channel>, 2, {16, 1'000}, {.apart = true});
     add_threads("one way, threads/" + name, hand_over<threads, Channel>);
     add_loops("memory/" + name, memory<run_loops, Channel>, 1, {100'000});
-    for (const unsigned loops : {1U, 2U}) {
-        const std::string on = loops == 1 ? " channels, one loop/" : " channels, two loops/";
-        add_loops("select from 2" + on + name, selects<run_loops, select_from<Channel, 2>>, loops,
-                  {2, 16});
-        add_loops("select from 4" + on + name, selects<run_loops, select_from<Channel, 4>>, loops,
-                  {2, 16});
-    }
+    add_selects(2, name, selects<run_loops, select_from<Channel, 2>>,
+                selects<run_loops, select_from<Channel, 2>>);
+    add_selects(4, name, selects<run_loops, select_from<Channel, 4>>,
+                selects<run_loops, select_from<Channel, 4>>);
 }
 
 [[maybe_unused]] const bool added = [] {
@@ -240,8 +234,7 @@ void add_channel(const std::string& name) {
     using counted_fifo = synchronous_channel<item, order::fifo, counted>;
 
     add("line hop/machine/2", line_hop);
-    add_loops("swap, one loop/tryst", swaps<run_loops, meeting>, 1, {2, 16, 1'000, 100'000});
-    add_loops("swap, two loops/tryst", swaps<run_loops, meeting>, 2, {1, 16, 1'000, 100'000});
+    add_on_loops("swap", "tryst", swaps<run_loops, meeting>, swaps<run_loops, meeting>);
     add_threads("swap, threads/tryst", swaps<threads, meeting>);
     add_threads("swap, threads, patience of 100 us/tryst", swap_for<threads, meeting>,
                 {.pause = std::chrono::microseconds(100)});
@@ -263,11 +256,9 @@ void add_channel(const std::string& name) {
     add_channel<lifo>("tryst lifo");
 
     using on_one_thread = buffered<0, single_threaded>;
-    const std::string on_one = " channels, one loop/tryst channel of 0, single_threaded";
-    add_loops("select from 2" + on_one, selects<run_loops, select_from<on_one_thread, 2>>, 1,
-              {2, 16});
-    add_loops("select from 4" + on_one, selects<run_loops, select_from<on_one_thread, 4>>, 1,
-              {2, 16});
+    const std::string on_one = "tryst channel of 0, single_threaded";
+    add_selects(2, on_one, selects<run_loops, select_from<on_one_thread, 2>>);
+    add_selects(4, on_one, selects<run_loops, select_from<on_one_thread, 4>>);
 
     using alone = buffered<64, single_threaded>;
     add_buffered("tryst channel of 64", hand_over<run_loops, buffered<64>>,

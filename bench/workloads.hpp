@@ -52,6 +52,14 @@ void add(const std::string& name, std::function<void(benchmark::State&)> sample)
 void add_loops(const std::string& name, workload run, unsigned loops,
                std::initializer_list<unsigned> tasks, parameters more = {});
 void add_threads(const std::string& name, workload run, parameters more = {});
+/// Registers a workload as "WORK, one loop/NAME", with 2 to 100,000 tasks, and as "WORK, two
+/// loops/NAME", with 1 to 100,000 tasks on each.
+/// @param on_two  null if the implementation works on one loop only.
+void add_on_loops(const std::string& work, const std::string& name, workload on_one,
+                  workload on_two = nullptr);
+/// The same for selections from this number of channels, with 2 and 16 tasks on each loop.
+void add_selects(unsigned channels, const std::string& name, workload on_one,
+                 workload on_two = nullptr);
 /// Registers a one-way workload through a buffer: on one loop, with 2, 16 and 1,000 tasks, and on
 /// two, with 2, 200 and 20,000 tasks together.
 /// @param on_two  null if the implementation works on one loop only.
