@@ -4,7 +4,7 @@
 //
 // Each file calls only those to its right:
 //
-//     connection --> room --> hub --> client --> link --> stream, resp
+//     connection --> room --> hub --> client --> link --> resp
 //
 // It reports to the left through an interface of its own: `subscriber`, `client::observer`,
 // `link::owner`.

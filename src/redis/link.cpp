@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <exception>
-#include <stdexcept>
 #include <utility>
+
+#ifdef __linux__
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#endif
 
 TRYST_REDIS_BEGIN
 namespace detail {
@@ -15,16 +19,6 @@ namespace {
 constexpr std::size_t beside_item = std::size_t{64} * 1024;
 /// Larger batches give their memory back.
 constexpr std::size_t max_spare = std::size_t{256} * 1024;
-/// Of the text of a server, in an error.
-constexpr std::size_t max_quotation = 200;
-
-bool is_too_old(std::string_view version) {
-    const std::size_t dot = std::min(version.find('.'), version.size() - 1);
-    const unsigned major = parse_number<unsigned>(version.substr(0, dot)).value_or(0);
-    version.remove_prefix(dot + 1);
-    const unsigned minor = parse_number<unsigned>(version.substr(0, version.find('.'))).value_or(0);
-    return major < 6 || (major == 6 && minor < 2);
-}
 
 } // namespace
 
@@ -39,232 +33,8 @@ void spawn(const net::strand<net::any_io_executor>& strand, net::awaitable<void>
 link::link(const strand_type& strand, const options& chosen, address where, std::string_view script,
            std::vector<std::string> channels, std::shared_ptr<owner> who)
     : options_(chosen), where_(std::move(where)), script_(script), channels_(std::move(channels)),
-      owner_(std::move(who)), strand_(strand), stream_(strand), resolver_(strand), timer_(strand),
+      owner_(std::move(who)), strand_(strand), socket_(strand), resolver_(strand), timer_(strand),
       reader_(chosen.max_item + beside_item) {}
-
-// ---- Connecting.
-
-void link::open() {
-    deadline_ = clock::now() + options_.connect_timeout;
-    close_at(deadline_);
-    // Not at once: the owner has no pointer to this yet, and a wrong path fails without a wait.
-    net::post(strand_, [self = shared_from_this()] { spawn(self->strand_, self->run(self)); });
-}
-
-net::awaitable<void> link::run(std::shared_ptr<link> /*self*/) {
-    std::string problem;
-    try {
-        co_await connect();
-        co_await greet();
-    } catch (const std::exception& caught) {
-        problem = caught.what();
-    }
-    if (!problem.empty()) {
-        fail(problem);
-    }
-    if (!problem.empty() || !owner_) {
-        co_return;
-    }
-    is_open_ = true;
-    timer_.cancel();
-    const std::shared_ptr<owner> who = owner_;
-    who->on_open(*this);
-    co_await serve();
-}
-
-/// Sets the timer. At `when`, what it bounds ends with an error, or at the deadline the link.
-void link::close_at(clock::time_point when) {
-    timer_.expires_at(when);
-    timer_.async_wait([self = shared_from_this()](const error_code& error) {
-        if (error || self->is_open_ || self->timer_.expiry() > clock::now()) {
-            return;
-        }
-        if (self->timer_.expiry() < self->deadline_) {
-            self->stream_.close();
-        } else {
-            self->fail("no connection after " +
-                       std::to_string(self->options_.connect_timeout.count()) + " ms: cannot " +
-                       self->stage_);
-        }
-    });
-}
-
-net::awaitable<std::vector<stream::endpoint>> link::resolve() {
-    std::vector<stream::endpoint> endpoints;
-    error_code error;
-    if (!where_.path.empty()) {
-        try {
-            endpoints.emplace_back(net::local::stream_protocol::endpoint(where_.path));
-        } catch (const system_error& problem) { // the path is too long
-            throw std::runtime_error("cannot connect: " + problem.code().message());
-        }
-    } else if (const auto parsed = net::ip::make_address(where_.host, error); !error) {
-        endpoints.emplace_back(net::ip::tcp::endpoint(parsed, where_.port));
-    } else {
-        stage_ = "resolve the host's name";
-        const auto found = co_await resolver_.async_resolve(
-            where_.host, std::to_string(where_.port), net::ip::resolver_base::numeric_service,
-            net::redirect_error(net::use_awaitable, error));
-        if (error) {
-            throw std::runtime_error("cannot resolve the host's name: " + error.message());
-        }
-        for (const auto& entry : found) {
-            endpoints.emplace_back(entry.endpoint());
-        }
-    }
-    co_return endpoints;
-}
-
-// A name may have several addresses. All but the last get an equal share of the time that is left,
-// so that one that does not answer leaves time for the next.
-net::awaitable<void> link::connect() {
-    const std::vector<stream::endpoint> endpoints = co_await resolve();
-    error_code error;
-    for (std::size_t i = 0; owner_ && i < endpoints.size(); ++i) {
-        stage_ = "connect";
-        const auto now = clock::now();
-        const auto share = (deadline_ - now) / static_cast<long>(endpoints.size() - i);
-        close_at(i + 1 == endpoints.size() ? deadline_ : now + share);
-        co_await stream_.async_connect(endpoints[i],
-                                       net::redirect_error(net::use_awaitable, error));
-        if (!error) {
-            break;
-        }
-        stream_.close();
-    }
-    if (error || !owner_) {
-        throw std::runtime_error("cannot connect: " + error.message());
-    }
-    close_at(deadline_);
-    stream_.set_no_delay();
-    if (options_.tls.enabled) {
-        const std::string& name = options_.tls.server_name;
-        stream_.use_tls(options_.tls, name.empty() ? where_.host : name);
-        stage_ = "agree on TLS; does the server expect it?";
-        co_await stream_.async_handshake(net::redirect_error(net::use_awaitable, error));
-        if (error) {
-            throw std::runtime_error("the TLS handshake failed: " + error.message());
-        }
-    }
-}
-
-net::awaitable<void> link::greet() {
-    std::string greeting;
-    std::vector<std::string_view> words{"HELLO", "3"};
-    if (!options_.user.empty() || !options_.password.empty()) {
-        const std::string_view user = options_.user;
-        words.insert(words.end(), {"AUTH", user.empty() ? "default" : user, options_.password});
-    }
-    append_command(greeting, words);
-    const std::string database = std::to_string(options_.database);
-    if (options_.database != 0) {
-        append_command(greeting, words = {"SELECT", database});
-    }
-    append_command(greeting, words = {"SCRIPT", "LOAD", script_});
-    if (!channels_.empty()) {
-        words = {"SUBSCRIBE"};
-        words.insert(words.end(), channels_.begin(), channels_.end());
-        append_command(greeting, words);
-    }
-
-    stage_ = "get a reply; is it a Redis server?";
-    for (std::size_t sent = 0; sent != greeting.size();) {
-        error_code error;
-        const std::size_t count = co_await stream_.async_write_some(
-            net::buffer(greeting) + sent, net::redirect_error(net::use_awaitable, error));
-        if (error) {
-            throw std::runtime_error(ending(error));
-        }
-        sent += count;
-    }
-    const reply* const hello = co_await next_reply();
-    check_hello(*hello);
-    if (options_.database != 0) {
-        const reply* const selected = co_await next_reply();
-        check(*selected, "cannot select database " + database);
-    }
-    const reply* const loaded = co_await next_reply();
-    check(*loaded, "cannot load the script");
-    script_hash_ = loaded->text;
-    if (script_hash_.size() != 40) {
-        throw std::runtime_error("is not a Redis server: it does not know SCRIPT LOAD");
-    }
-    for (const std::string& channel : channels_) {
-        const reply* const subscribed = co_await next_reply("subscribe");
-        check(*subscribed, "cannot subscribe to channel " + channel);
-    }
-}
-
-/// Waits for the next reply, or the next push of this kind. Ignores other pushes.
-net::awaitable<const reply*> link::next_reply(std::string_view push) {
-    for (;;) {
-        if (const reply* const next = reader_.next()) {
-            has_replied_ = true;
-            stage_ = "get all replies";
-            if (next->type != '>' || (!push.empty() && next->is_push(push))) {
-                if (!push.empty() && next->type != '>' && !next->is_error()) {
-                    throw std::runtime_error("is not a Redis server: it does not know SUBSCRIBE");
-                }
-                co_return next;
-            }
-        } else if (!reader_.error().empty()) {
-            throw std::runtime_error(
-                (has_replied_ ? "sent what is not a reply of Redis: " : "is not a Redis server: ") +
-                reader_.error());
-        } else if (owner_) {
-            co_await read_more();
-        } else {
-            throw std::runtime_error("closed");
-        }
-    }
-}
-
-void link::check_hello(const reply& hello) {
-    const std::string_view code = hello.text.substr(0, hello.text.find(' '));
-    if (code == "WRONGPASS") {
-        check(hello,
-              options_.user.empty() ? "refused the password" : "refused user " + options_.user);
-    } else if (code == "ERR" || code == "NOPROTO") { // with the password, if HELLO is unknown
-        throw std::runtime_error("does not know HELLO 3, so it is older than Redis 6.2");
-    }
-    check(hello, "refused HELLO");
-    const auto value_of = [&hello](std::string_view name) -> std::string_view {
-        for (std::size_t i = 0; hello.type == '%' && i < hello.elements.size(); i += 2) {
-            if (hello.elements[i].text == name) {
-                return hello.elements[i + 1].text;
-            }
-        }
-        return {};
-    };
-    const std::string version(value_of("version").substr(0, max_quotation));
-    const std::string_view mode = value_of("mode");
-    is_in_cluster_ = mode == "cluster";
-    if (version.empty()) {
-        throw std::runtime_error("is not a Redis server: its HELLO has no version");
-    }
-    if (is_too_old(version)) {
-        throw std::runtime_error("is Redis " + version + ", and 6.2 is needed");
-    }
-    if (mode == "sentinel") {
-        throw std::runtime_error("is a Sentinel; name the Redis servers that it watches");
-    }
-    if (value_of("role") != "master") {
-        throw std::runtime_error("is a read-only replica; name its master");
-    }
-}
-
-/// @throws std::runtime_error if `answer` is an error.
-void link::check(const reply& answer, const std::string& problem) const {
-    if (!answer.is_error()) {
-        return;
-    }
-    std::string text(answer.text); // which may repeat the greeting
-    const std::string& password = options_.password;
-    for (std::size_t at = 0; !password.empty() && (at = text.find(password)) != text.npos;) {
-        text.erase(at, password.size());
-    }
-    throw std::runtime_error(problem + ": " + text.substr(0, max_quotation));
-}
 
 // ---- Requests.
 
@@ -313,26 +83,30 @@ void link::flush() {
 void link::write() {
     const auto holder =
         std::ranges::find_if(batches_, [this](const batch& one) { return written_ < one.end(); });
-    stream_.async_write_some(
-        net::buffer(holder->bytes) + (written_ - holder->begin),
-        [self = shared_from_this()](const error_code& error, std::size_t count) {
-            if (!self->owner_) {
-                return;
+    const auto left = net::buffer(holder->bytes) + (written_ - holder->begin);
+    const auto then = [self = shared_from_this()](const error_code& error, std::size_t count) {
+        if (!self->owner_) {
+            return;
+        }
+        self->written_ += count;
+        self->silent_ticks_ = 0;
+        if (error) {
+            if (!self->tls_) {
+                self->handed_ = self->written_;
             }
-            self->written_ += count;
-            self->silent_ticks_ = 0;
-            if (error) {
-                if (!self->stream_.has_tls()) {
-                    self->handed_ = self->written_;
-                }
-                self->fail(self->ending(error));
-            } else if (self->written_ != self->handed_) {
-                self->write();
-            } else {
-                self->release_batches();
-                self->flush();
-            }
-        });
+            self->fail(self->ending(error));
+        } else if (self->written_ != self->handed_) {
+            self->write();
+        } else {
+            self->release_batches();
+            self->flush();
+        }
+    };
+    if (tls_) {
+        tls_->async_write_some(left, then);
+    } else {
+        socket_.async_write_some(left, then);
+    }
 }
 
 // ---- Replies.
@@ -357,10 +131,13 @@ net::awaitable<void> link::serve() {
 }
 
 net::awaitable<void> link::read_more() {
-    const std::span<char> space = reader_.space();
+    const std::span<char> free = reader_.space();
+    const auto space = net::buffer(free.data(), free.size());
     error_code error;
-    const std::size_t count = co_await stream_.async_read_some(
-        net::buffer(space.data(), space.size()), net::redirect_error(net::use_awaitable, error));
+    auto got = net::redirect_error(net::use_awaitable, error);
+    // Has a name, because g++ 12 destroys an awaited conditional expression twice.
+    auto reading = tls_ ? tls_->async_read_some(space, got) : socket_.async_read_some(space, got);
+    const std::size_t count = co_await std::move(reading);
     if (error) {
         fail(ending(error));
     }
@@ -420,11 +197,22 @@ void link::release_batches() {
 
 // ---- The end.
 
+/// How many bytes the kernel still holds that it has not delivered; 0 if it does not say.
+int link::count_undelivered() {
+    int count = 0;
+#ifdef __linux__
+    if (::ioctl(socket_.native_handle(), SIOCOUTQ, &count) == -1) {
+        return 0;
+    }
+#endif
+    return count;
+}
+
 void link::tick() {
     if (!is_open_ || !owner_) {
         return; // the deadline bounds connecting
     }
-    const int before = std::exchange(undelivered_, stream_.undelivered());
+    const int before = std::exchange(undelivered_, count_undelivered());
     if (undelivered_ < before) {
         silent_ticks_ = 0;
     }
@@ -441,9 +229,8 @@ std::string link::ending(const error_code& error) const {
     const bool is_end = error == net::error::eof || error == net::ssl::error::stream_truncated ||
                         error == net::error::connection_reset || error == net::error::broken_pipe;
     if (is_end && !has_replied_) {
-        return stream_.has_tls()
-                   ? "closed the connection before it replied; does it want a client certificate?"
-                   : "closed the connection before it replied; does it expect TLS (rediss://)?";
+        return tls_ ? "closed the connection before it replied; does it want a client certificate?"
+                    : "closed the connection before it replied; does it expect TLS (rediss://)?";
     }
     return is_end ? "closed the connection" : "the connection failed: " + error.message();
 }
@@ -455,6 +242,12 @@ void link::fail(const std::string& why) {
     }
 }
 
+/// Ends every operation of the socket.
+void link::close_socket() {
+    error_code ignored;
+    std::ignore = socket_.close(ignored);
+}
+
 void link::close(std::string_view why) {
     if (!owner_) {
         return;
@@ -464,7 +257,7 @@ void link::close(std::string_view why) {
     owner_ = nullptr;
     resolver_.cancel();
     timer_.cancel();
-    stream_.close();
+    close_socket();
     // A write may still use the batches.
     const std::deque<request> pending = std::exchange(pending_, {});
     for (const request& each : pending) {

@@ -5,7 +5,8 @@
 #pragma once
 
 #include "resp.hpp"
-#include "stream.hpp"
+
+#include <tryst/redis/options.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -13,9 +14,28 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include TRYST_ASIO_HEADER(awaitable)
+#include TRYST_ASIO_HEADER(buffer)
+#include TRYST_ASIO_HEADER(co_spawn)
+#include TRYST_ASIO_HEADER(error)
+#include TRYST_ASIO_HEADER(redirect_error)
+#include TRYST_ASIO_HEADER(ssl)
+#include TRYST_ASIO_HEADER(steady_timer)
+#include TRYST_ASIO_HEADER(write)
+#ifdef TRYST_BOOST_ASIO
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#else
+#include <asio/generic/stream_protocol.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/local/stream_protocol.hpp>
+#endif
 
 TRYST_REDIS_BEGIN
 namespace detail {
@@ -124,7 +144,11 @@ public:
     void close(std::string_view why);
 
 private:
+    /// Of the text of a server, in an error.
+    static constexpr std::size_t max_quotation = 200;
+
     using clock = std::chrono::steady_clock;
+    using endpoint = net::generic::stream_protocol::endpoint;
 
     struct batch {
         std::uint64_t begin;
@@ -132,20 +156,25 @@ private:
         std::uint64_t end() const { return begin + bytes.size(); }
     };
 
+    // Connecting: link_connecting.cpp.
     net::awaitable<void> run(std::shared_ptr<link> self);
-    net::awaitable<std::vector<stream::endpoint>> resolve();
+    void close_at(clock::time_point when);
+    net::awaitable<std::vector<endpoint>> resolve();
     net::awaitable<void> connect();
+    void use_tls(const tls_options& chosen);
     net::awaitable<void> greet();
-    net::awaitable<void> serve();
     net::awaitable<const reply*> next_reply(std::string_view push = {});
-    net::awaitable<void> read_more();
     void check_hello(const reply& hello);
     void check(const reply& answer, const std::string& problem) const;
-    void close_at(clock::time_point when);
+
+    net::awaitable<void> serve();
+    net::awaitable<void> read_more();
     void flush();
     void write();
     void on_reply(const reply& next);
     void release_batches();
+    int count_undelivered();
+    void close_socket();
     void fail(const std::string& why);
     std::string ending(const error_code& error) const;
 
@@ -155,11 +184,13 @@ private:
     const std::vector<std::string> channels_;
     std::shared_ptr<owner> owner_; ///< Null once closed.
     const strand_type strand_;
-    stream stream_;
+    std::optional<net::ssl::context> tls_context_;
+    net::generic::stream_protocol::socket socket_;
+    std::optional<net::ssl::stream<net::generic::stream_protocol::socket&>> tls_; ///< If chosen.
     net::ip::tcp::resolver resolver_;
     net::steady_timer timer_; ///< Of connecting.
     clock::time_point deadline_; ///< Likewise.
-    const char* stage_ = "connect"; ///< What connecting is waiting for.
+    const char* stage_ = "cannot connect"; ///< The problem if connecting ends now.
     bool is_in_cluster_ = false;
     std::string script_hash_;
 

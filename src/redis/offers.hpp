@@ -2,7 +2,7 @@
 // The offers of a room, and where each is.
 #pragma once
 
-#include "stream.hpp"
+#include "link.hpp"
 
 #include <tryst/redis/detail/party.hpp>
 

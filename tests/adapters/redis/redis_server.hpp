@@ -4,8 +4,7 @@
 /// POSIX.
 #pragma once
 
-#include "redis/resp.hpp"
-#include "redis/stream.hpp"
+#include "redis/link.hpp"
 
 #include <gtest/gtest.h>
 
