@@ -133,7 +133,7 @@ task<int> inner(desk& at, int item) {
 }
 
 task<> in_an_expression(desk& at) {
-    int sum = 0;
+    [[maybe_unused]] int sum = 0;
     sum += co_await inner(at, 1); // in_an_expression
     sum += co_await inner(at, 2);
 }

@@ -643,7 +643,9 @@ TYPED_TEST(ExchangeStress, ConservesEveryItemHoweverTheWaitsEnd) {
     const stress_time time;
     const auto some_are_missing = [&] {
         return !all.is_complete() ||
-               std::ranges::any_of(TypeParam::steps, [](step s) { return count_of(s) == 0; });
+               std::ranges::any_of(TypeParam::steps, [](step s) { return count_of(s) == 0; }) ||
+               (TypeParam::choices == choice::selections &&
+                (all.not_selected == 0 || scene_type::events == 0));
     };
     while (time.goes_on(some_are_missing) && !::testing::Test::HasFailure()) {
         play<scene_type>({.loops = 2, .coroutines = 8}, all);

@@ -53,8 +53,8 @@ bool missing(Step... steps) noexcept {
     return ((count_of(steps) == 0) || ...);
 }
 
-/// How long a stress test takes; and up to a minute more, while it has not seen all that it must
-/// see.
+/// How long a stress test takes; and up to three minutes more, while it has not seen all that it
+/// must see.
 class stress_time {
 public:
     /// @param tests  how many tests share the time.
@@ -64,7 +64,7 @@ public:
     template <class Missing>
     bool goes_on(Missing is_missing) const {
         const auto now = std::chrono::steady_clock::now();
-        return now < end_ || (now < end_ + std::chrono::minutes(1) && is_missing());
+        return now < end_ || (now < end_ + std::chrono::minutes(3) && is_missing());
     }
 
 private:

@@ -373,12 +373,12 @@ TEST(AsioSelectStress, AgreesOnEachExchangeAndConservesEveryItem) {
     sums all;
     const stress_time time;
     while (time.goes_on([&] {
-        return all.meetings < 1'000 || all.cancelled == 0 || all.timed_out == 0 ||
+        return all.meetings < 200 || all.cancelled == 0 || all.timed_out == 0 ||
                missing(step::commit, step::stale_claim, step::held_selection);
     }) && !HasFailure()) {
         all_kinds_meet(all);
     }
-    EXPECT_GE(all.meetings, 1'000U);
+    EXPECT_GE(all.meetings, 200U);
     EXPECT_GT(all.cancelled, 0U);
     EXPECT_GT(all.timed_out, 0U);
     for (const auto taken : {step::commit, step::stale_claim, step::held_selection}) {
