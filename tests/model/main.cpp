@@ -52,6 +52,12 @@ std::vector<scene> all_scenes() {
                               case_set_scenes(), future_scenes()}) {
         all.insert(all.end(), scenes.begin(), scenes.end());
     }
+    for (const scene& s : all) {
+        if (s.words.empty() && !is_tested(s.name)) {
+            std::fprintf(stderr, "scenes.txt: no test of %s\n", std::string(s.name).c_str());
+            std::exit(2);
+        }
+    }
     return all;
 }
 

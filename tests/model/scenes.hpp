@@ -182,6 +182,8 @@ scene scene_of(std::string_view line);
 std::vector<std::string> all_small_scenes(std::size_t parties);
 /// Those of scenes.txt.
 std::span<const scene> text_scenes();
+/// Whether a test of scenes.txt names the scene, which is a function.
+bool is_tested(std::string_view scene);
 
 // What plays a scene of scenes.txt.
 void play_exchanges();

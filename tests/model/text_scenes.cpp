@@ -74,6 +74,17 @@ std::span<const scene> text_scenes() {
     return all;
 }
 
+bool is_tested(std::string_view scene) {
+    bool found = false;
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        if (const std::string_view line = take_until(rest, "\n"); line.starts_with("also ")) {
+            each_word(line, [&](std::string_view name) { found |= name == scene; });
+        }
+    }
+    return found;
+}
+
 std::vector<std::string> all_small_scenes(std::size_t parties) {
     constexpr std::array<std::string_view, 16> letters{"Ln", "Ls", "Ld", "Lc", "LC", "Lk",
                                                        "LK", "Lt", "Bn", "Bs", "Bt", "Tn",
