@@ -166,7 +166,7 @@ public:
 
     dump_line& operator<<(std::string_view more) noexcept {
         // A name may come from a client.
-        const auto printable = [](char c) { return c >= 0 && c < ' ' ? '?' : c; };
+        const auto printable = [](char c) { return static_cast<unsigned char>(c) < ' ' ? '?' : c; };
         const std::size_t fits = (std::min)(more.size(), text_.size() - size_ - 1);
         std::transform(more.data(), more.data() + fits, text_.data() + size_, printable);
         size_ += fits;

@@ -81,7 +81,7 @@ inline tryst::task<> wait_after(std::error_code failure, uring::context& loop, i
     if (failure != std::errc::resource_unavailable_try_again) {
         throw std::system_error(failure, what);
     }
-    (co_await loop.poll(file, static_cast<unsigned>(event), std::move(stop))).value();
+    (co_await loop.poll(file, event, std::move(stop))).value();
 }
 
 inline tryst::task<> read_all(uring::context& loop, pipeline& all, int file) {

@@ -198,7 +198,7 @@ TEST(Sender, TakesASelectionWithLimits) {
     EXPECT_EQ(timed.get<0>().error(), exchange_errc::timed_out);
     EXPECT_EQ(*timed.get<1>().returned(), 2);
 
-    const std::stop_source stop;
+    std::stop_source stop;
     stop.request_stop();
     auto cancelled = run(as_sender(tryst::select(a.exchange(1), stop.get_token())));
     EXPECT_EQ(cancelled.get<0>().error(), exchange_errc::cancelled);
