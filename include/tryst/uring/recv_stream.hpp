@@ -48,7 +48,7 @@ private:
 
 /// Receives data as it arrives: by a multishot recv, or by repeated recvs on older kernels. The
 /// kernel chooses from the stream's own ring of buffers. Make it, use it and destroy it on its
-/// context.
+/// context, after the operation that waits for it.
 class recv_stream : private detail::stream_base {
 public:
     /// @param socket  a connected socket, which must remain open as long as the stream exists.
