@@ -346,7 +346,8 @@ public:
     bool ready() const noexcept { return protocol_->is_ready(); }
 
     /// Ends the wait of all parties that wait now: they get `cancelled`, and senders their items
-    /// back. The channel stays open, and keeps its items. Its guarantees are those of `close`.
+    /// back. The channel stays open, and keeps its items. Its guarantees are those of `close`, for
+    /// a return of `cancelled`.
     void cancel() noexcept { protocol_->cancel_all(); }
 
     /// Closes the channel. Senders that wait or come later get `closed`, and their items back. The
