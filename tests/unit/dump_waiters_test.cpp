@@ -20,6 +20,7 @@
 #include <csignal>
 #include <cstddef>
 #include <deque>
+#include <fcntl.h>
 #include <regex>
 #include <source_location>
 #include <sstream>
@@ -51,7 +52,13 @@ std::string dump() {
 /// What was written to a pipe.
 class written {
 public:
-    written() { EXPECT_EQ(::pipe(ends_.data()), 0); }
+    written() {
+#ifdef _WIN32
+        EXPECT_EQ(::_pipe(ends_.data(), 65'536, _O_BINARY), 0);
+#else
+        EXPECT_EQ(::pipe(ends_.data()), 0);
+#endif
+    }
     written(const written&) = delete;
     written& operator=(const written&) = delete;
     ~written() { ::close(ends_[0]); }
@@ -188,15 +195,15 @@ TEST_F(DumpOfWaiters, IsMadeInASignalHandler) {
     static int error;
     written out;
     descriptor = out.descriptor();
-    const auto before = std::signal(SIGUSR1, [](int) {
+    const auto before = std::signal(SIGTERM, [](int) {
         const int interrupted = std::exchange(errno, EDOM);
         dump_waiters(descriptor);
         error = std::exchange(errno, interrupted);
     });
     const auto waiting = serve();
-    EXPECT_EQ(std::raise(SIGUSR1), 0);
+    EXPECT_EQ(std::raise(SIGTERM), 0);
     EXPECT_EQ(error, EDOM);
-    std::signal(SIGUSR1, before);
+    std::signal(SIGTERM, before);
     EXPECT_TRUE(matches(out.text(), "1 party waits\n1 at orders for .*\n"));
     orders.close();
 }
