@@ -41,8 +41,10 @@ net::awaitable<void> link::run(std::shared_ptr<link> /*self*/) {
         co_await greet();
     } catch (const system_error& problem) {
         fail(std::string(stage_) + ": " + problem.code().message());
+        co_return;
     } catch (const std::exception& problem) {
         fail(problem.what());
+        co_return;
     }
     if (!owner_) {
         co_return;
