@@ -40,8 +40,8 @@ auto sync_wait(Operation&& operation,
     return std::forward<Operation>(operation).wait(where);
 }
 
-/// Waits on this thread for a task, or another awaitable, as for an exchange. Meanwhile the thread is
-/// its executor, with timers.
+/// Waits on this thread for a task, or another awaitable, as for an exchange. Meanwhile the thread
+/// is its executor, with timers.
 /// @returns the result of `work`.  @throws what `work` throws, and std::bad_alloc.
 /// @allocation coroutine frames.
 /// @cancellation none of its own: give a stop token to the operations that `work` awaits.
