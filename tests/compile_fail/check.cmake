@@ -18,7 +18,7 @@ set(ENV{LC_ALL} C) # the compiler speaks the language of its user
 separate_arguments(options UNIX_COMMAND "${OPTIONS}")
 set(compile ${CXX} -std=c++20 -Werror=unused-result ${options} -I${TOP}/include)
 cmake_path(GET SOURCE STEM name)
-set(head ${FOLDER}/${name}.hpp)
+set(head ${FOLDER}/precompiled_${name}.hpp)
 file(READ ${SOURCE} text)
 string(REGEX MATCH "^((//|#include )[^\n]*\n|\n)+" text "${text}")
 file(WRITE ${head} "${text}")
@@ -44,6 +44,7 @@ foreach(announcement IN LISTS announcements)
     string(STRIP "${output}" lines)
     string(REGEX REPLACE "[][;]" " " lines "${lines}") # which have a meaning in a list
     string(REGEX REPLACE "\n+" ";" lines "${lines}")
+    list(FILTER lines EXCLUDE REGEX "/precompiled_${name}") # which users do not have
     list(LENGTH lines length)
     if(length GREATER LINES)
         message(FATAL_ERROR "mistake ${mistake} was refused in ${length} lines:\n${output}")

@@ -2,6 +2,7 @@
 /// @file
 /// Macros of headers that users include first. Most of them come from <windows.h>, others from X11,
 /// Qt, <sys/sysmacros.h>, <complex.h> or a compiler.
+#pragma GCC system_header // on Windows most are defined already; this gives no warning
 // NOLINTBEGIN(cppcoreguidelines-macro-usage, readability-identifier-naming)
 #define min(a, b) (((a) < (b)) ? (a) : (b))
 #define max(a, b) (((a) > (b)) ? (a) : (b))
