@@ -52,7 +52,7 @@ enum class exchange_errc : unsigned char {
             case exchange_errc::cancelled:
                 return "a stop was requested";
             case exchange_errc::closed:
-                return "the exchanger or channel is closed";
+                return "the exchanger, channel or future is closed";
             case exchange_errc::no_partner:
                 return "the operation would have to wait";
             case exchange_errc::out_of_memory:

@@ -409,7 +409,7 @@ TEST_F(Spans, EndWithTheReason) {
         start.run();
         start([&] { return dies.exchange(1); });
     }
-    expect_lines({"late: the deadline passed", "closes: the exchanger or channel is closed",
+    expect_lines({"late: the deadline passed", "closes: the exchanger, channel or future is closed",
                   "dies: a stop was requested"});
 }
 

@@ -7,10 +7,10 @@ namespace tryst::uring {
 
 /// The settings of a `context`.
 struct context_options {
-    /// The number of operations for which the submission queue has room; the kernel rounds it up to
-    /// a power of two. When the queue is full, the context submits it at once. Operations wait in
-    /// user space only while the kernel refuses submissions. The kernel has room for eight times as
-    /// many completions, and allocates memory for more.
+    /// The number of operations for which the submission queue has room, at least 1; the kernel
+    /// rounds it up to a power of two. When the queue is full, the context submits it at once.
+    /// Operations wait in user space only while the kernel refuses submissions. The kernel has room
+    /// for eight times as many completions, and allocates memory for more.
     ///
     /// To cancel an operation on a pipe or socket, the kernel searches one of 64 lists with 256
     /// entries, and one of 256 lists with 1024 or more. When 100,000 reads reached the same

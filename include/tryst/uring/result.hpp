@@ -41,9 +41,10 @@ private:
 } // namespace detail
 
 /// The outcome of an operation, like `std::expected<T, std::error_code>`, with the operation's
-/// name. Errors are those of the kernel, in `std::system_category()`, and compare with `std::errc`.
-/// The library itself reports three of any operation: `operation_canceled` after a stop,
-/// `timed_out` after a deadline, and `function_not_supported` if the kernel is too old for it.
+/// name: `error()`, `operation()`, and `message()`, which is both in one line. Errors are those of
+/// the kernel, in `std::system_category()`, and compare with `std::errc`. The library itself
+/// reports three of any operation: `operation_canceled` after a stop, `timed_out` after a deadline,
+/// and `function_not_supported` if the kernel is too old for it.
 template <class T = void>
 class [[nodiscard]] result : public detail::result_base {
 public:

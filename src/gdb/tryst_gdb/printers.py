@@ -215,7 +215,7 @@ def counters(value: gdb.Value) -> str:
 ERRORS = {
     "timed_out": "the deadline passed",
     "cancelled": "a stop was requested",
-    "closed": "the exchanger or channel is closed",
+    "closed": "the exchanger, channel or future is closed",
     "no_partner": "the operation would have to wait",
     "out_of_memory": "there is no memory for a waiter or an item, or no thread for a deadline",
     "not_selected": "another case of the selection took place",
