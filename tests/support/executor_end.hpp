@@ -182,8 +182,7 @@ public:
                 subject.on().spawn(end_own(subject, subject.on().executor(), at_the_start));
                 subject.settle();
             };
-            EXPECT_DEATH(misuse(), "tryst: a (task must not destroy the (task_)?executor that|"
-                                   "loop was destroyed while it was running)");
+            EXPECT_DEATH(misuse(), "tryst: a .*destroy");
         }
     }
 #endif

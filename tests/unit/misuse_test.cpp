@@ -355,7 +355,8 @@ void end_by_own_work(const way_to_the_end& way, bool has_handle) {
 }
 
 TEST(MisuseOfAScope, ByItsOwnWorkEndsTheProgram) {
-    const char* const message = "a task destroyed itself|a task_scope on its own executor";
+    // "a task destroyed itself" or "a task_scope on its own executor": on Windows there is no `|`.
+    const char* const message = "tryst: .*a task.* its";
     for (const way_to_the_end& way : ways_to_the_end) {
         EXPECT_DEATH(end_by_own_work(way, false), message) << way.name;
         EXPECT_DEATH(end_by_own_work(way, true), message) << way.name;

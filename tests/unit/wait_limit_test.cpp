@@ -200,7 +200,7 @@ using WaitLimitOfAnExchange = WaitLimit<operation<exchanging>>;
 TEST_F(WaitLimitOfAnExchange, MayBeATimeOfAnyType) {
     expect_timeout(std::chrono::duration<double>(0.005));
     expect_timeout(std::chrono::duration<short, std::milli>(5));
-    using microseconds = std::chrono::duration<long, std::micro>;
+    using microseconds = std::chrono::duration<long long, std::micro>;
     expect_timeout(std::chrono::time_point_cast<microseconds>(loop_.now()) + 5ms);
     std::stop_source stop;
     expect_timeout(5ms, stop.get_token());
