@@ -7,6 +7,7 @@
 
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/location.hpp>
+#include <tryst/detail/run/running_task.hpp>
 #include <tryst/detail/run/wrong_coroutine.hpp>
 
 #include <cassert>
@@ -157,7 +158,6 @@ private:
 namespace detail {
 
 class ending_scope;
-class running_task;
 
 /// The state in which a thread found its partners on other threads when it completed their waits or
 /// posted to them. A loop reads it to decide how long to wait for an answer (spin_policy.hpp).
@@ -171,7 +171,6 @@ struct [[gnu::visibility("default")]] thread_state {
     executor_ref executor; ///< The executor whose work this thread is running.
     bool hides_executor = false; ///< Whether an `inline_scope` hides an executor that runs here.
     const ending_scope* ending = nullptr; ///< The executors that this thread is destroying.
-    running_task* running = nullptr; ///< The innermost task that it runs; only with assertions.
     bool has_batches = false; ///< Whether the innermost scope has called `next_batch`.
     std::uint32_t place = 0; ///< This thread's latest place in an arena (`basic_arena::place`).
     std::uint32_t probe = 0; ///< Selects this thread's slot in an arena; 0: not chosen yet.
@@ -298,69 +297,6 @@ private:
     executor_ref executor_;
     const ending_scope* outer_;
     bool was_hidden_;
-};
-
-/// A base class of the promises of tasks.
-struct task_promise_tag {};
-
-/// A task that the calling thread runs, on the stack of the function that resumes it. A task is no
-/// longer in such a record once it is destroyed. So a task that is in one when it is about to be
-/// destroyed is its own end: it would go on in freed memory. This is for assertions only.
-class running_task {
-public:
-    explicit running_task(std::coroutine_handle<> task) noexcept
-        : frame_(task.address()), outer_(std::exchange(per_thread<thread_state>().running, this)) {}
-    running_task(running_task&&) = delete;
-    ~running_task() { per_thread<thread_state>().running = outer_; }
-
-    template <class Promise>
-    static constexpr bool tracks = std::derived_from<Promise, task_promise_tag>;
-
-    /// Resumes a coroutine, which is a task if `is_task`.
-    static void resume(std::coroutine_handle<> coroutine, [[maybe_unused]] bool is_task) noexcept {
-#ifndef NDEBUG
-        if (is_task) {
-            const running_task here(coroutine);
-            coroutine.resume();
-            return;
-        }
-#endif
-        coroutine.resume();
-    }
-
-    /// The running task `from` has finished, and `to` is resumed in its place.
-    static void pass_on([[maybe_unused]] std::coroutine_handle<> from,
-                        [[maybe_unused]] std::coroutine_handle<> to,
-                        [[maybe_unused]] bool is_task) noexcept {
-#ifndef NDEBUG
-        running_task* const innermost = per_thread<thread_state>().running;
-        if (innermost != nullptr && innermost->frame_ == from.address()) {
-            innermost->frame_ = is_task ? to.address() : nullptr;
-        }
-#endif
-    }
-
-    /// Call before `task` is destroyed.
-    static void end([[maybe_unused]] std::coroutine_handle<> task) noexcept {
-#ifndef NDEBUG
-        forget(task);
-#endif
-    }
-
-private:
-    /// Not inlined, so that a debugger can still read the coroutines that destroy tasks.
-    [[gnu::noinline]] static void forget(std::coroutine_handle<> task) noexcept {
-        for (running_task* each = per_thread<thread_state>().running; each != nullptr;
-             each = each->outer_) {
-            if (each->frame_ == task.address()) {
-                assert(task.done() && "tryst: a task destroyed itself, or its scope or loop");
-                each->frame_ = nullptr;
-            }
-        }
-    }
-
-    const void* frame_;
-    running_task* outer_;
 };
 
 /// Whether the calling thread may block, because it runs no executor's work.

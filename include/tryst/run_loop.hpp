@@ -6,7 +6,7 @@
 
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/run/event_loop.hpp>
-#include <tryst/detail/run/parker.hpp>
+#include <tryst/detail/run/mailbox.hpp>
 #include <tryst/executor.hpp>
 
 #include <cstddef>

@@ -6,8 +6,10 @@
 
 #include <tryst/detail/meet/dual_queue.hpp>
 #include <tryst/detail/meet/dual_stack.hpp>
-#include <tryst/detail/meet/protocol.hpp>
+#include <tryst/detail/meet/eliminating.hpp>
+#include <tryst/detail/meet/fifo.hpp>
 #include <tryst/detail/meet/single_slot.hpp>
+#include <tryst/detail/meet/swap.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/select.hpp>
 #include <tryst/tryst.hpp>

@@ -25,7 +25,7 @@ def asio() -> Iterator[Mutant]:
                  "        if (rundown_.enter() || true) {\n            executor")
     yield Mutant("asio: a matched exchange is disposed of twice at the end", registry,
                  "                if (executor.leave()) {", "                if (executor.leave() || true) {")
-    yield Mutant("asio: an entry that is destroyed keeps its executor", registry,
+    yield Mutant("asio: an entry that is destroyed keeps its executor", "asio/detail/queue_entry.hpp",
                  "            owner_->on_shutdown();\n", "")
     yield Mutant("asio: the slot is not cleared before a handler", callback,
                  "        slot().clear();\n        end([]", "        end([]")

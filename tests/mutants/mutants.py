@@ -173,7 +173,7 @@ def logic() -> Iterator[Mutant]:
     slot = "detail/meet/slot.hpp"
     arena = "detail/meet/arena.hpp"
     inbox = "detail/run/inbox.hpp"
-    mailbox = "detail/run/parker.hpp"
+    mailbox = "detail/run/mailbox.hpp"
     signal = "detail/meet/signal.hpp"
     operation, pending = "detail/meet/operation.hpp", "detail/meet/pending.hpp"
     wait_limits = "detail/meet/wait_limits.hpp"
@@ -281,11 +281,11 @@ def logic() -> Iterator[Mutant]:
                  "                detail::yield_until([&] { return !each.is_moving(); });\n",
                  "                static_cast<void>(each);\n")
     yield Mutant("the exchanger is pinned after `done`", signal,
-                 "                pinned ? exchanger.unpin() : exchanger.pin();\n"
+                 "                pinned ? pins.unpin() : pins.pin();\n"
                  "                pinned = !pinned;\n            }\n",
                  "                pinned = !pinned;\n            }\n",
-                 also=("            TRYST_TRACE(pinned, std::addressof(exchanger));\n",
-                       "            TRYST_TRACE(pinned, std::addressof(exchanger));\n            exchanger.pin();\n"))
+                 also=("            TRYST_TRACE(pinned, std::addressof(pins));\n",
+                       "            TRYST_TRACE(pinned, std::addressof(pins));\n            pins.pin();\n"))
     yield Mutant("the exchanger is not pinned", signal,
                  "            if (pinned != view(seen).is_withdrawing()) {", "            if (false) {")
     yield Mutant("a late withdrawal does not unpin the exchanger", steps,
@@ -635,7 +635,7 @@ def select() -> Iterator[Mutant]:
     yield mutant(event, "an event that has come waits", "        if (!derived().has_come()) {", "        if (true) {")
     yield mutant(selection, "a late event outlives its selection", "                each.end();\n", "")
     yield mutant(selection, "no event comes into force", "                each.start();\n", "")
-    yield mutant("when_any.hpp", "an ended child of when_any still waits", "        inside().finish();\n        end();\n", "        end();\n")
+    yield mutant("detail/meet/any_group.hpp", "an ended child of when_any still waits", "        inside().finish();\n        end();\n", "        end();\n")
     yield mutant(one_case, "a case that is not enabled takes part", "given.enabled ? given.made.with : nullptr", "given.made.with")
     yield mutant("detail/meet/poll_order.hpp", "a poll looks at one case", "i != size; ++i", "i != 1; ++i")
     yield mutant(one_case, "a case that lost has no reason", "            this->result = lost;\n", "            static_cast<void>(lost);\n")

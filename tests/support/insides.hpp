@@ -7,8 +7,8 @@
 #include "support/tracked.hpp"
 
 #include <tryst/detail/meet/arena.hpp>
-#include <tryst/detail/meet/protocol.hpp>
 #include <tryst/detail/meet/single_slot.hpp>
+#include <tryst/detail/meet/swap.hpp>
 #include <tryst/exchanger.hpp>
 
 #include <thread>

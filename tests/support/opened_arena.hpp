@@ -6,7 +6,7 @@
 
 #include <tryst/detail/meet/arena.hpp>
 #include <tryst/detail/meet/dual_stack.hpp>
-#include <tryst/detail/meet/protocol.hpp>
+#include <tryst/detail/meet/eliminating.hpp>
 
 #include <cstdint>
 

@@ -6,7 +6,8 @@
 
 #include <tryst/detail/meet/dual_queue.hpp>
 #include <tryst/detail/meet/dual_stack.hpp>
-#include <tryst/detail/meet/protocol.hpp>
+#include <tryst/detail/meet/eliminating.hpp>
+#include <tryst/detail/meet/fifo.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/exchange_operation.hpp>
 

@@ -2,6 +2,7 @@
 // Where parties look for each other: a policy, which costs time if it is wrong, but loses no item.
 // The steps of the protocol are explored in tests/model.
 #include <tryst/detail/meet/arena.hpp>
+#include <tryst/detail/meet/swap.hpp>
 
 #include "support/insides.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A mailbox on the real kernel. Scenes of tests/model/loop_scenes.cpp explore its races.
-#include <tryst/detail/run/parker.hpp>
+#include <tryst/detail/run/mailbox.hpp>
 
 #include <gtest/gtest.h>
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tryst/asio/detail/net.hpp>
+#include <tryst/asio/detail/queue_entry.hpp>
 #include <tryst/asio/detail/registry.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/executor.hpp>

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tryst/asio/detail/net.hpp>
+#include <tryst/asio/detail/queue_entry.hpp>
 #include <tryst/asio/detail/registry.hpp>
 #include <tryst/asio/detail/work_queue.hpp>
 #include <tryst/detail/run/turn_executor.hpp>

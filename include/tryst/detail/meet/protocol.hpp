@@ -4,26 +4,42 @@
 /// Standard library only.
 #pragma once
 
-#include <tryst/detail/meet/eliminating.hpp>
-#include <tryst/detail/meet/fifo.hpp>
-#include <tryst/detail/meet/swap.hpp>
+#include <tryst/detail/meet/observer.hpp>
+
+#include <cstdint>
+
+namespace tryst::detail {
+
+/// The result of a step of the protocol for a waiter.
+enum class arrival : std::uint8_t {
+    completed, ///< Its outcome is final, and it belongs to its owner again.
+    waiting, ///< In the wait list: `park` it. If it is unstoppable, it must not be touched.
+    offered, ///< Offered in the arena. Its owner calls `expire` after a while.
+    claimed, ///< Out of its slot. Its partner is about to complete it: call `expire` again.
+};
+
+struct coroutine_party; ///< Shares its thread with others (swap.hpp).
+struct thread_party; ///< Is the only one of its thread (swap.hpp).
 
 /* The protocols
- * There is one for each wait list:
+ * There is one for each wait list, a specialisation of `protocol`:
  *
- *   swap.hpp         any two parties meet in one slot, or in an arena of slots
- *   eliminating.hpp  two colours meet at a stack, or in an arena in front of it
- *   fifo.hpp         two colours meet in a queue
+ *   swap.hpp          any two parties meet in one slot, or in an arena of slots
+ *   eliminating.hpp   two colours meet at a stack, or in an arena in front of it
+ *   fifo.hpp          two colours meet in a queue
+ *   buffering.hpp     senders and receivers meet at a buffer
+ *   future_state.hpp  a promise meets its future
  *
  * They differ in how a party searches for a partner, or for a place in which to wait. The first two
- * share offers.hpp, the steps in an arena; all share steps.hpp. tests/model checks them step by
- * step, and tests/stress runs them under load.
+ * share offers.hpp, the steps in an arena; the last two share section_protocol.hpp; all share
+ * steps.hpp. tests/model checks them step by step, and tests/stress runs them under load.
  *
- * I4. However busy the arena is, every arrival tries the wait list first, and at a stack it does so
+ * I4. However busy the arena is, every arrival tries slot 0 of an exchanger first, and the stack
  *     with a probability of at least 1 in 256. So a party in the wait list is claimed by the next
  *     arrival that sees it.
  *
- * None is fair among parties that arrive at the same time, or avoids earlier partners.
+ * None is fair among parties that arrive at the same time. None keeps a party from meeting the same
+ * partner again.
  *
  * The members, where `Party` is a `coroutine_party` or a `thread_party`; none throws:
  *
@@ -55,3 +71,8 @@
  *   close()                 closes permanently, and completes all waiters with `closed`. A party
  *                           that finds the exchanger closed may destroy it, because the destructor
  *                           waits until this call has completed the last waiter */
+/// @tparam Observer  the observer that the exchanger's policies select.
+template <class WaitList, class Observer = observer<>>
+class protocol;
+
+} // namespace tryst::detail

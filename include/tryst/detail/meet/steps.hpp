@@ -9,6 +9,7 @@
 #include <tryst/detail/meet/commitment.hpp>
 #include <tryst/detail/meet/item_requirements.hpp>
 #include <tryst/detail/meet/observer.hpp>
+#include <tryst/detail/meet/protocol.hpp>
 #include <tryst/detail/meet/slot.hpp>
 #include <tryst/detail/meet/standing_word.hpp>
 #include <tryst/detail/meet/wait_list.hpp>
@@ -22,22 +23,6 @@
 #include <type_traits>
 
 namespace tryst::detail {
-
-/// The result of a step of the protocol for a waiter.
-enum class arrival : std::uint8_t {
-    completed, ///< Its outcome is final, and it belongs to its owner again.
-    waiting, ///< In the wait list: `park` it. If it is unstoppable, it must not be touched.
-    offered, ///< Offered in the arena. Its owner calls `expire` after a while.
-    claimed, ///< Out of its slot. Its partner is about to complete it: call `expire` again.
-};
-
-/// How parties meet at one kind of wait list: see protocol.hpp.
-/// @tparam Observer  the observer that the exchanger's policies select.
-template <class WaitList, class Observer = observer<>>
-class protocol;
-
-struct coroutine_party; ///< Shares its thread with others (swap.hpp).
-struct thread_party; ///< Is the only one of its thread (swap.hpp).
 
 /* The steps
  * They are the same for each wait list, and do not search for a partner.
@@ -61,8 +46,8 @@ struct thread_party; ///< Is the only one of its thread (swap.hpp).
  *     inline. So a party ends `moving` before it posts. A closer unpins before it posts the last
  *     waiter if that waiter resumes inline.
  *
- * @tparam Arena  where waiters wait: a `basic_arena`. In the members, `W` is the type of one side's
- *   waiter, with its item. */
+ * @tparam Arena  where waiters wait: a `basic_arena` or a `future_state`. In the members, `W` is
+ *   the type of one side's waiter, with its item. */
 template <class Arena, class Observer>
 class steps {
 public:
@@ -356,9 +341,9 @@ protected:
         }
     }
 
-    /// Writes the outcome of `w`, which belongs to the caller. After this, the caller must have a
-    /// pin to use the exchanger, whose end does not wait for a set that is decided (I64); so a
-    /// partner that may use it is completed before.
+    /// Writes the outcome of `w`, which belongs to the caller. This may decide a set, for which the
+    /// exchanger's destructor then no longer waits (I64). So first complete a partner that may use
+    /// the exchanger, or hold a pin.
     template <class W>
     static void set_own_outcome(W& w, outcome how) noexcept {
         w.result = how;

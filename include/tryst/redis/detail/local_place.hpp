@@ -5,9 +5,10 @@
 #pragma once
 
 #include <tryst/detail/meet/dual_queue.hpp>
-#include <tryst/detail/meet/protocol.hpp>
+#include <tryst/detail/meet/fifo.hpp>
 #include <tryst/detail/meet/side.hpp>
 #include <tryst/detail/meet/single_slot.hpp>
+#include <tryst/detail/meet/swap.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/redis/detail/party.hpp>

@@ -5,9 +5,9 @@
 #pragma once
 
 #include <tryst/detail/meet/item_requirements.hpp>
-#include <tryst/detail/meet/protocol.hpp>
 #include <tryst/detail/meet/side.hpp>
 #include <tryst/detail/meet/single_slot.hpp>
+#include <tryst/detail/meet/swap.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/redis/detail/net.hpp>
 #include <tryst/redis/remote_result.hpp>
