@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// A room's turns, in which its parties meet or are sent out, and the ends of its offers.
 #include "room.hpp"
 
 #include <exception>

@@ -108,7 +108,7 @@ public:
     }
 
 private:
-    /// Not inlined (see `operation::start`).
+    /// Not inlined (see `pending::start`).
     [[gnu::noinline]] bool offer() noexcept {
         core_.set_location({});
         return core_.template start<complete>(context::executor(receiver_), this);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The slots of one exchanger, and how far arrivals spread over them.
+/// The slots of one exchanger: slot 0, its wait list, and the others, the arena; and how far
+/// arrivals spread over them.
 /// Standard library only. Allocates only in its constructor.
 #pragma once
 

@@ -31,7 +31,7 @@ public:
         return turn_budget::poll([this] { return core::prepare_start(); });
     }
 
-    /// For `co_await`: makes the offer. Not inlined (see `operation::start`).
+    /// For `co_await`: makes the offer. Not inlined (see `pending::start`).
     template <class Promise>
     [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine,
                                          location where = location::current()) noexcept {

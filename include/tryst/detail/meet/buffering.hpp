@@ -26,9 +26,9 @@ namespace tryst::detail {
  * I55. A party that has moved an item of its own is decided before another party resumes, or is
  *      admitted: admission may wait for a selection that is held (I42.5).
  *
- * I56. A call that uses the channel after a section pins it in that section (I6): once the lock is
- *      free, a party that gets an item may destroy the channel. So a party that resumes inline in
- *      such a call must not do that (channel.hpp). */
+ * I56. A call that uses the channel after a section pins it before or in that section (I6): once
+ *      the lock is free, a party that gets an item may destroy the channel. So a party that resumes
+ *      inline in such a call must not do that (channel.hpp). */
 template <class Rules, class Observer>
 class protocol<item_buffer<Rules>, Observer>
     : public section_protocol<protocol<item_buffer<Rules>, Observer>,

@@ -32,6 +32,10 @@ namespace tryst::detail {
  *   empty     --pass[Q4]------> cancelled   by the first visitor, which will not wait here
  *   cancelled --leave[Q5]-----> finished    by the second visitor
  *
+ * In the paper, `finished` is DONE, `cancelled` is INTERRUPTED after a withdrawal and BROKEN after
+ * [Q4]. There, the first visitor of a cell reads the other cursor. Here it always waits, and only a
+ * `try_` operation passes.
+ *
  * A party that finds its cell `cancelled` takes another ticket. So does a party whose cell does not
  * exist, because its segment was swept or its ticket is void.
  *

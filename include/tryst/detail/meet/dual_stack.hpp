@@ -18,7 +18,8 @@ namespace tryst::detail {
 /* The dual stack
  * After Scherer and Scott, "Nonblocking Concurrent Data Structures with Condition Synchronization"
  * (2004), section 3: a Treiber stack of waiters. A party pushes a node that holds its waiter, or
- * pops a node with a waiter of the other colour.
+ * pops a node with a waiter of the other colour. In the paper it pushes a node of its own on top,
+ * which fulfils the waiter, and both are popped. Here the popper swaps with the waiter itself.
  *
  * The CAS on the head needs the number of the next node, so it reads nodes, which are never freed
  * (I7). It does not read waiters. The popper takes the waiter's address out of its node by an

@@ -25,9 +25,9 @@ namespace tryst::detail {
  * tries the stack first, and the array after a failed compare-exchange. Here an arrival tries the
  * arena first once that is in use, and the stack is one on which parties wait (dual_stack.hpp).
  *
- *   arrive   1. If the arena is not in use, try the stack. If it is, do so only with a probability
+ *   begin    1. If the arena is not in use, try the stack. If it is, do so only with a probability
  *               of 1 in 256 (I4).
- *            2. If the arena is in use, look for a partner at this thread's index there, or offer
+ *   arrive   2. If the arena is in use, look for a partner at this thread's index there, or offer
  *               the party's own waiter in an empty slot, for a bounded time.
  *            3. Otherwise look at a few other indexes, then at the stack, and push the party's own
  *               waiter.
@@ -70,7 +70,7 @@ public:
         return try_match<Party>(w);
     }
 
-    /// Step 1 of `arrive` alone. Inlined, because half of all exchanges end here.
+    /// Step 1. Inlined, because half of all exchanges end here.
     template <class Party = coroutine_party, class W>
     [[gnu::always_inline]] inline bool try_match(W& w) noexcept {
         if (arena_.skips_list()) {

@@ -17,11 +17,11 @@ namespace tryst::detail {
 
 /* First in, first out
  * After Koval, Alistarh and Elizarov, "Fast and Scalable Channels in Kotlin Coroutines" (2023). The
- * algorithm is in dual_queue.hpp (cursors and cells) and segment_list.hpp (segments); this file
- * only joins it to the steps. Each arrival takes a ticket, and meets its partner or waits in the
- * cell of that ticket. It does not read the cursors first, because that would cost as much as the
- * ticket. An offer in an arena would be overtaken by later arrivals in the queue, so the arena has
- * no slots. */
+ * algorithm is in dual_queue.hpp (cursors and cells), and the segments of its array are in
+ * segment_list.hpp, after Harris and Michael. This file only joins them to the steps. Each arrival
+ * takes a ticket, and meets its partner or waits in the cell of that ticket. It does not read the
+ * cursors first, because that would cost as much as the ticket. An offer in an arena would be
+ * overtaken by later arrivals in the queue, so the arena has no slots. */
 template <unsigned CellBits, class Observer>
 class protocol<basic_dual_queue<CellBits>, Observer>
     : public steps<basic_arena<basic_dual_queue<CellBits>>, Observer> {

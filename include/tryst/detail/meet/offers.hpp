@@ -26,8 +26,8 @@ namespace tryst::detail {
  *     turn of the loop, or a few microseconds if it is alone there (patience.hpp): it posts a
  *     check, which is a node that calls `expire`, and suspends. When the check runs, either a
  *     partner has come, without having to post the waiter, or the offer expires. During that turn
- *     no stop or deadline is in force. A waiter on an executor spends such a turn in the wait list,
- *     too, before the stop and the deadline come into force (docs/adr/0003). */
+ *     no stop or deadline is in force. A waiter with a stop or a deadline, on an executor, spends
+ *     such a turn in the wait list, too, before they come into force (docs/adr/0003). */
 template <class Arena, class Observer>
 class offers : public steps<Arena, Observer> {
     using base = steps<Arena, Observer>;

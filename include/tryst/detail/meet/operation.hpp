@@ -29,7 +29,7 @@ struct exchange_proposal {
 
 /* The operation
  * It knows the protocol, stops and deadlines, but not its client. The clients are the coroutine
- * awaiter (exchange_operation.hpp), the blocking wait of threads and fibers (blocking_wait.hpp),
+ * awaiter (awaitable_operation.hpp), the blocking wait of threads and fibers (blocking_wait.hpp),
  * and any other code that provides a completion function.
  *
  *   created --try_match--> complete           a partner was waiting, or a stop was requested
@@ -42,8 +42,8 @@ struct exchange_proposal {
  *           --request_cancel--> offered_cancelled   is cancelled at the end of the turn
  *   any     --finish-----> finished           no stop callback or timer refers to it any more
  *
- * Without an executor there is no such turn. In the wait list there is none either if only the
- * client can cancel. A pending operation stays `offered` if it has neither a stop nor a deadline
+ * Without an executor there is no such turn. In the wait list, only an operation with a stop or a
+ * deadline has one. A pending operation stays `offered` if it has neither a stop nor a deadline
  * and is not cancellable.
  *
  * `try_match` returns whether the operation is complete, `start` whether it is pending. If it is

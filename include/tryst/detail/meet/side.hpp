@@ -21,7 +21,7 @@ template <class WaitList, class Own, class Theirs = Own, colour Colour = colour:
 struct side {
     using own = object_t<Own>;
     using theirs = object_t<Theirs>;
-    using protocol = detail::protocol<WaitList, Observer>;
+    using protocol = detail::protocol<WaitList, Observer>; ///< protocol.hpp lists them.
     using observer = Observer;
     using waiter = item_waiter<own, theirs, Colour, typename Observer::waiter>;
     using result = exchange_result<Theirs, Own>;

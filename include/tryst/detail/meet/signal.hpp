@@ -127,12 +127,12 @@ public:
 
     // ---- The completer.
 
-    /// Sets `done` from any thread. If a withdrawal is under way, calls `exchanger.pin()` before
-    /// `done` becomes visible (I5.2), and `exchanger.unpin()` if the pin turns out to be
+    /// Sets `done` from any thread. If a withdrawal is under way, calls `pins.pin()` before
+    /// `done` becomes visible (I5.2), and `pins.unpin()` if the pin turns out to be
     /// unnecessary (I5.4). Not inlined, so that it does not slow down
     /// `complete_in_place`.
-    template <class Exchanger>
-    [[gnu::noinline]] view complete(Exchanger& exchanger) noexcept {
+    template <class Pins>
+    [[gnu::noinline]] view complete(Pins& pins) noexcept {
         // Relaxed: the CAS re-reads it.
         bits seen = word_.load(std::memory_order_relaxed);
         bool pinned = false;
@@ -140,7 +140,7 @@ public:
             // The pin comes before `done`, because the withdrawer unpins as soon as it sees `done`.
             // If the pin came later, that unpin could remove the pin of another withdrawal.
             if (pinned != view(seen).is_withdrawing()) {
-                pinned ? exchanger.unpin() : exchanger.pin();
+                pinned ? pins.unpin() : pins.pin();
                 pinned = !pinned;
             }
             // [W4] release, pairs with [W1], [W2], [W5] and [W6]: the item and the outcome.
@@ -149,7 +149,7 @@ public:
                                               std::memory_order_acq_rel,
                                               std::memory_order_relaxed));
         if (pinned) {
-            TRYST_TRACE(pinned, std::addressof(exchanger));
+            TRYST_TRACE(pinned, std::addressof(pins));
         }
         return view(seen);
     }

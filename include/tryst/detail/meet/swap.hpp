@@ -82,8 +82,8 @@ public:
         return try_match<Party>(w);
     }
 
-    /// Step 1 of `arrive` alone: one load and, if a partner waits, one CAS. For a party that does
-    /// not spin, also looks at this thread's slot of the arena. Inlined, because half of all
+    /// Step 1 of `arrive`: one load and, if a partner waits, one CAS. If slot 0 is empty, a party
+    /// that does not spin also looks for a partner in step 2. Inlined, because half of all
     /// exchanges end here.
     template <class Party = coroutine_party, class W>
     [[gnu::always_inline]] inline bool try_match(W& w) noexcept {
@@ -96,7 +96,7 @@ public:
     template <class Party = coroutine_party, class W>
     arrival arrive(W& w, bool spread) noexcept {
         if constexpr (!Party::owns_thread) {
-            // `try_match` has just made step 1, and looked for a partner in step 2.
+            // `try_match` has made step 1 and, unless it collided, looked for a partner in step 2.
             if (!arena_.has_grown()) {
                 w.place = 0;
                 if (offer_in_list(w)) {
@@ -190,18 +190,11 @@ private:
         if (index == 0) {
             return false;
         }
-        slot& here = arena_.at(index);
-        const slot::word offer = here.peek();
-        waiter* const q = slot::offered(offer);
-        if (q == nullptr) {
-            return false;
-        }
-        if (!here.claim(offer)) {
+        const auto seen = base::match_in_group(w, index).kind;
+        if (seen == base::group_visit::collided) {
             base::count_collision(arena_.collided());
-            return false;
         }
-        base::swap_in_arena(w, q);
-        return true;
+        return seen == base::group_visit::matched;
     }
 };
 

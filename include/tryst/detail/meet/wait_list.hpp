@@ -18,6 +18,8 @@ namespace tryst::detail {
  *   dual_queue   two colours, first in, first out
  *   dual_stack   two colours, last in, first out
  *
+ * In buffers and futures (item_buffer.hpp, future_state.hpp), waiters stay under a lock instead.
+ *
  * I1 (slot.hpp) holds in all of them.
  *
  * I3. While no step is in progress, no two waiters in a list match each other, and a closed list
@@ -48,9 +50,9 @@ struct nothing_before_offer {
 /// The protocol's requirements on a wait list.
 /// - `try_match` claims a waiting partner. It may overlook a partner that is still arriving, but
 ///   such a partner does not hide another one that waits.
-/// - `enqueue_or_match` claims a waiting partner, or leaves the waiter in the list. Otherwise
-///   (`empty`) the caller starts again. If it finds no partner, it calls `before_offer` before each
-///   attempt to leave the waiter in the list.
+/// - `enqueue_or_match` leaves the waiter in the list or, in the queue, claims a waiting partner.
+///   Otherwise (`empty`) the caller starts again. If it finds no partner, it calls `before_offer`
+///   before each attempt to leave the waiter in the list.
 /// - `withdraw` takes a waiter out, if it has not been claimed.
 /// - `close` closes the list permanently and claims all waiters, except those whose partners are
 ///   arriving. It passes each at once to `take`, which returns false if it has completed the

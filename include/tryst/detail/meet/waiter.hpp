@@ -61,7 +61,7 @@ struct waiter : executor_node {
     outcome result = outcome::pending;
 
     enum class kind_type : std::uint8_t {
-        stoppable, ///< A stop or a deadline may end the wait in slot 0.
+        stoppable, ///< A stop or a deadline may end the wait in the wait list.
         unstoppable, ///< Only a partner or a close can.
         selecting, ///< It waits for a case of a selection, which may be decided elsewhere.
         standing, ///< It waits for a case of a set, and stays from one round to the next.

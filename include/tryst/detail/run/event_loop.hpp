@@ -108,7 +108,7 @@ protected:
                     wait();
                     continue;
                 }
-                count += this->queue().run_some(turns_between_polls,
+                count += this->queue().run_some(nodes_between_polls,
                                                 [&] { return ended || turn_budget::is_spent(); });
             }
             return count;
@@ -121,7 +121,7 @@ protected:
         return run_here([this] {
             std::size_t count = 0;
             while (poll()) {
-                count += this->queue().run_some(turns_between_polls,
+                count += this->queue().run_some(nodes_between_polls,
                                                 [] { return turn_budget::is_spent(); });
             }
             return count;
@@ -207,7 +207,7 @@ private:
 
     // While the loop is busy, it polls for mail and timers after this many nodes: enough to make a
     // poll cheap compared with running them, few enough to be prompt.
-    static constexpr std::size_t turns_between_polls = 64;
+    static constexpr std::size_t nodes_between_polls = 64;
     static constexpr unsigned spins_between_clock_reads = 16;
 
     timer_heap timers_;

@@ -9,10 +9,10 @@
 
 namespace tryst::detail {
 
-/// The budget of the turn that the calling thread is in (docs/adr/0015). A new one begins with each
-/// batch of the executor's work (`executor_scope::next_batch`), or, on an executor without batches,
-/// when the coroutine is queued. The budget belongs to the thread, so a coroutine may be queued
-/// after fewer operations, if others have spent the rest.
+/// The budget of the batch of nodes that the calling thread runs (docs/adr/0015). A new one begins
+/// with each batch (`executor_scope::next_batch`), or, on an executor without batches, when the
+/// coroutine is queued. The budget belongs to the thread, so a coroutine may be queued after fewer
+/// operations, if others have spent the rest.
 class turn_budget {
 public:
     /// Whether the next operation goes through the queue.

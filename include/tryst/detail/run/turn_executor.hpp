@@ -105,7 +105,7 @@ private:
 
     executor_node* take_mail() noexcept { return inbox_.take(); }
 
-    // As `event_loop::turns_between_polls`, for the same reason.
+    // As `event_loop::nodes_between_polls`, for the same reason.
     static constexpr std::size_t turn_length = 64;
 
     inbox inbox_;
