@@ -14,14 +14,14 @@ namespace tryst::model {
 
 inline constexpr std::size_t max_threads = 8;
 inline constexpr std::size_t max_atomics = 128; ///< In one execution, the dead included.
-inline constexpr std::size_t max_stores = 64; ///< To one atomic.
+inline constexpr std::size_t max_stores = 96; ///< To one atomic.
 
 // Signed: each x86-64 has an instruction for the maxima of eight such numbers, which `join` needs.
 using moment = std::int16_t; ///< The number of an event within its thread.
 
 /// Where a store is in the modification order of its atomic. There is room between two.
 using rank = std::int16_t;
-inline constexpr rank rank_distance = 500;
+inline constexpr rank rank_distance = 340;
 static_assert(max_stores * std::size_t{rank_distance} <= std::numeric_limits<rank>::max());
 
 /* A view is a vector clock and, for each atomic, the oldest store in its modification order that
