@@ -1,36 +1,31 @@
-// SPDX-License-Identifier: MIT Awaitables, callbacks and tasks on io_contexts, pools and strands
-// exchange with coroutines of a run_loop and with plain threads. Waits end in every way, and
-// contexts are destroyed while operations wait there. The recorded history must be possible, and
-// every path must have been taken.
+// SPDX-License-Identifier: MIT
+// Coroutines of Asio on contexts, pools and strands, in each way that they can wait, against tasks
+// and threads. Waits end in every way, and contexts are destroyed meanwhile. What the parties did
+// must have been possible, no item may be lost, and every path must be taken.
 #include "adapters/asio/net.hpp"
-#include "stress/scene.hpp"
+#include "stress/choices.hpp"
+#include "stress/play.hpp"
 #include "stress/step_counts.hpp"
+#include "support/insides.hpp"
+#include "support/loop_thread.hpp"
 
 #include <tryst/asio.hpp>
-
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/bind_executor.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
-#include <asio/io_context.hpp>
-#include <asio/strand.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/thread_pool.hpp>
-#include <asio/use_awaitable.hpp>
+#include <tryst/tryst.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <barrier>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <latch>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <thread>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -38,357 +33,220 @@
 namespace tryst::test {
 namespace {
 
-namespace net = ::asio;
+/// How an awaitable of Asio waits. In each way but the first, a stop is a cancellation by Asio.
+enum class way : std::uint8_t { wait, token, callback, coroutine, task };
+constexpr std::size_t ways = 5;
 
-/// Exchanges in every way by `wait` until the exchanger is closed.
-net::awaitable<void> awaitable_party(scene& s, std::size_t number) {
-    dice random(number);
-    bool open = true;
-    for (long i = 0; open; ++i) {
-        turn t(s, number, i, random);
-        if (t.tries()) {
-            open = t.end(s.ex.try_exchange(t.item()));
-        } else if (t.has_both()) {
-            open = t.end(co_await asio::wait(s.ex.exchange(t.item(), t.patience, t.stop)));
-        } else if (t.has_deadline()) {
-            open = t.end(co_await asio::wait(s.ex.exchange(t.item(), t.patience)));
-        } else if (t.has_stop()) {
-            open = t.end(co_await asio::wait(s.ex.exchange(t.item(), t.stop)));
+/// How many waits have been cancelled in each of them.
+std::array<std::atomic<long>, ways> cancelled{};
+
+/// Makes awaitables that wait in one way after the other.
+class awaitables {
+public:
+    using operation = net::awaitable<void>;
+
+    /// @param is_here    whether the caller is where the party must go on. Only one handler at a
+    ///   time runs there, so Asio can cancel the waits. Null if several do.
+    /// @param elsewhere  where tasks end; null if they end where they began.
+    explicit awaitables(std::function<bool()> is_here, run_loop* elsewhere = nullptr)
+        : is_here_(std::move(is_here)), elsewhere_(elsewhere) {}
+
+    template <class Make, class End>
+    operation make(const wait_limits& limits, const Make& make, const End& end) {
+        const way how = next();
+        const auto enter = [how, end, this](auto got) {
+            EXPECT_TRUE(!is_here_ || is_here_());
+            if (got.error() == exchange_errc::cancelled) {
+                ++cancelled.at(static_cast<std::size_t>(how));
+            }
+            end(std::move(got));
+        };
+        const std::stop_token stop = limits.stop.value_or(std::stop_token());
+        if (how == way::wait) {
+            return wait_plainly(limits, make, enter);
+        }
+        if (stop.stop_requested()) { // Asio would cancel it later
+            return wait_plainly(limits, make, end);
+        }
+        const auto patience = limits.patience.value_or(std::chrono::hours(1));
+        const auto start = [make, patience](auto... own_stop) {
+            return make(patience, own_stop...);
+        };
+        switch (how) {
+        case way::token:
+            return wait_with_token(start, enter, stop);
+        case way::callback:
+            return wait_with_callback(start, enter, stop);
+        case way::coroutine:
+            return wait_in_coroutine(start, enter, end, stop);
+        default:
+            return wait_in_task(start, enter, stop, elsewhere_);
+        }
+    }
+
+private:
+    way next() { return is_here_ ? static_cast<way>(count_++ % ways) : way::wait; }
+
+    template <class Make, class End>
+    static operation wait_plainly(wait_limits limits, Make make, End end) {
+        if (limits.patience && limits.stop) {
+            end(co_await asio::wait(make(*limits.patience, *limits.stop)));
+        } else if (limits.patience) {
+            end(co_await asio::wait(make(*limits.patience)));
+        } else if (limits.stop) {
+            end(co_await asio::wait(make(*limits.stop)));
         } else {
-            open = t.end(co_await asio::wait(s.ex.exchange(t.item())));
+            end(co_await asio::wait(make()));
+        }
+    }
+
+    template <class Make, class End>
+    static operation wait_with_token(Make make, End end, std::stop_token stop) {
+        auto [got] = co_await asio::async_wait(
+            make(), asio::bind_stop_token(stop, as_tuple(net::use_awaitable)));
+        end(std::move(got));
+    }
+
+    template <class Make, class End>
+    static operation wait_with_callback(Make make, End end, std::stop_token stop) {
+        const auto initiate = [&](auto go_on) {
+            const auto executor = net::get_associated_executor(go_on);
+            auto handler = [end, go_on = std::move(go_on)](auto got) mutable {
+                end(std::move(got));
+                std::move(go_on)();
+            };
+            asio::async_wait(make(), asio::bind_stop_token(
+                                         stop, net::bind_executor(executor, std::move(handler))));
+        };
+        net::use_awaitable_t<> token;
+        co_await net::async_initiate<net::use_awaitable_t<>, void()>(initiate, token);
+    }
+
+    /// Its cancellation is that of the coroutine, unless that was cancelled before the wait.
+    template <class Make, class End, class EndBefore>
+    static operation wait_in_coroutine(Make make, End end, EndBefore end_before,
+                                       std::stop_token stop) {
+        const auto inner = [](Make made, End told, EndBefore told_before,
+                              std::stop_token its) -> operation {
+            co_await net::this_coro::throw_if_cancelled(false);
+            const auto state = co_await net::this_coro::cancellation_state;
+            if (state.cancelled() == net::cancellation_type::none) {
+                told(co_await asio::wait(made()));
+            } else {
+                told_before(co_await asio::wait(made(std::move(its))));
+            }
+        };
+        co_await net::co_spawn(co_await net::this_coro::executor,
+                               inner(make, end, end_before, stop),
+                               asio::bind_stop_token(stop, net::use_awaitable));
+    }
+
+    template <class Make, class End>
+    static operation wait_in_task(Make make, End end, std::stop_token stop, run_loop* elsewhere) {
+        const auto work = [&](std::stop_token by_slot) -> task<> {
+            return [](Make made, End told, std::stop_token its, run_loop* other) -> task<> {
+                told(co_await made(std::move(its)));
+                if (other != nullptr) {
+                    co_await other->schedule();
+                }
+            }(make, end, std::move(by_slot), elsewhere);
+        };
+        co_await asio::async_wait(work, asio::bind_stop_token(stop, net::use_awaitable));
+    }
+
+    std::function<bool()> is_here_;
+    run_loop* elsewhere_;
+    std::size_t count_ = 0;
+};
+
+template <class Venue>
+net::awaitable<void> awaitable_party(meeting<Venue>& s, std::size_t number, awaitables how) {
+    {
+        chooser<Venue, awaitables> mine(s, number, how);
+        while (!s.over.load(std::memory_order_relaxed)) {
+            if (!mine.has_tried()) {
+                co_await mine.choose();
+            }
         }
     }
     s.left.count_down();
 }
 
-/// The same by callbacks, and stops by cancellation: `executor` runs one handler at a time.
-template <class Executor>
-class callback_party : public std::enable_shared_from_this<callback_party<Executor>> {
-public:
-    callback_party(scene& s, std::size_t number, Executor executor)
-        : scene_(s), number_(number), random_(number), executor_(std::move(executor)) {}
-
-    void next() {
-        turn_.emplace(scene_, number_, item_++, random_);
-        turn& t = *turn_;
-        if (t.tries()) {
-            ended(scene_.ex.try_exchange(t.item()));
-        } else if (t.stop.stop_requested()) {
-            ended(exchange_result<tracked>(exchange_errc::cancelled, t.item()));
-        } else if (t.has_deadline()) {
-            asio::async_wait(scene_.ex.exchange(t.item(), t.patience), handler());
-        } else {
-            asio::async_wait(scene_.ex.exchange(t.item()), handler());
-        }
-    }
-
-private:
-    auto handler() {
-        return asio::bind_stop_token(
-            turn_->stop, net::bind_executor(executor_, [self = this->shared_from_this()](
-                                                           const exchange_result<tracked>& result) {
-                EXPECT_TRUE(self->executor_.running_in_this_thread());
-                self->ended(result);
-            }));
-    }
-
-    void ended(const exchange_result<tracked>& result) {
-        if (turn_->end(result)) {
-            net::post(executor_, [self = this->shared_from_this()] { self->next(); });
-        } else {
-            scene_.left.count_down();
-        }
-    }
-
-    scene& scene_;
-    std::size_t number_;
-    dice random_;
-    Executor executor_;
-    long item_ = 0;
-    std::optional<turn> turn_;
-};
-
-template <class Executor>
-void start_callbacks(scene& s, std::size_t number, Executor executor) {
-    auto party = std::make_shared<callback_party<Executor>>(s, number, executor);
-    net::post(executor, [party = std::move(party)] { party->next(); });
+/// @param executor  runs one handler at a time.
+template <class Venue, class Executor>
+void spawn_serial(const Executor& executor, meeting<Venue>& s, std::size_t number,
+                  run_loop* elsewhere = nullptr) {
+    const auto is_here = [executor] { return executor.running_in_this_thread(); };
+    net::co_spawn(executor, awaitable_party(s, number, awaitables(is_here, elsewhere)),
+                  net::detached);
 }
 
-/// A signal, and the exchange that it may cancel.
-struct canceller {
-    net::cancellation_signal signal;
-    long item = -1;
-};
+/// The parties of Asio, among others, until they close.
+template <class Venue>
+void everybody_meets(tally& all) {
+    play<meeting<Venue>>(
+        {.loops = 1, .coroutines = 2, .threads = 2}, all, 8, [](meeting<Venue>& s) {
+            grow(s.ex[0], 2);
+            net::io_context context;
+            net::thread_pool pool(2);
+            asio::task_executor tasks(context);
+            asio::task_executor pooled_tasks(pool);
+            loop_thread elsewhere;
+            spawn_serial(context.get_executor(), s, 0);
+            spawn_serial(context.get_executor(), s, 1, &*elsewhere);
+            spawn_serial(net::make_strand(pool), s, 2);
+            spawn_serial(net::make_strand(pool), s, 3, &*elsewhere);
+            for (const std::size_t number : {4U, 5U}) {
+                net::co_spawn(pool, awaitable_party(s, number, awaitables(nullptr)), net::detached);
+            }
+            tasks.spawn(coroutine_party<task<>>(s, 6));
+            pooled_tasks.spawn(coroutine_party<task<>>(s, 7));
+            context.run();
+            pool.join();
+        });
+}
 
-/// Cancels the exchange of `item`, if it goes on then, `turns` of the executor later.
-void cancel_soon(scene& s, std::size_t number, const std::shared_ptr<canceller>& by, long item,
-                 history::stop_id stop, const net::any_io_executor& executor, long turns) {
-    net::post(executor, [&s, number, by, item, stop, executor, turns] {
-        if (by->item != item) {
-            return;
-        }
-        if (turns != 0) {
-            return cancel_soon(s, number, by, item, stop, executor, turns - 1);
-        }
-        s.record[number].stop(stop, [&by] { by->signal.emit(net::cancellation_type::terminal); });
+/// One party, all of whose waits end by a stop or a deadline.
+template <class Venue>
+void one_waits(tally& all) {
+    play<meeting<Venue>>({.loops = 0}, all, 1, [](meeting<Venue>& s) {
+        s.limits_all = true;
+        net::io_context context;
+        loop_thread elsewhere;
+        spawn_serial(context.get_executor(), s, 0, &*elsewhere);
+        context.run();
     });
 }
 
-using maybe = std::optional<exchange_result<tracked>>;
-
-/// Ends on `elsewhere`, if there is such a loop.
-task<maybe> exchange_in_task(scene& s, tracked item, std::stop_token stop, run_loop* elsewhere) {
-    auto got = co_await s.ex.exchange(std::move(item), std::move(stop));
-    if (elsewhere != nullptr) {
-        co_await elsewhere->schedule();
-    }
-    co_return std::move(got);
-}
-
-/// How many waits have been cancelled by their signals, in each of the ways of `cancelled_party`.
-std::array<std::atomic<std::size_t>, 3> cancelled{};
-
-/// Follows `by`, its own signal, in each of the ways that a coroutine has. Its executor runs one
-/// handler at a time.
-net::awaitable<void> cancelled_party(scene& s, std::size_t number, std::shared_ptr<canceller> by,
-                                     run_loop* elsewhere) {
-    co_await net::this_coro::throw_if_cancelled(false);
-    const auto executor = co_await net::this_coro::executor;
-    bool open = true;
-    for (long i = 0; open; ++i) {
-        const long given = first_item(number) + i;
-        const auto stop = static_cast<history::stop_id>(given) | (1ULL << 62U);
-        auto entry = s.record[number].begin({.given = given, .stop = stop});
-        by->item = i;
-        cancel_soon(s, number, by, i, stop, executor, i % 4);
-        tracked item(s.items, given);
-        maybe got;
-        if (i % 3 == 0) {
-            got = co_await asio::wait(s.ex.exchange(std::move(item)));
-        } else if (i % 3 == 1) {
-            auto [end] = co_await asio::async_wait(s.ex.exchange(std::move(item)),
-                                                   tryst::test::as_tuple(net::use_awaitable));
-            got = std::move(end);
-        } else {
-            auto work = [&](std::stop_token token) {
-                return exchange_in_task(s, std::move(item), std::move(token), elsewhere);
-            };
-            got = co_await asio::async_wait(work, net::use_awaitable);
-        }
-        by->item = -1;
-        entry.returned(*got);
-        if (got->error() == exchange_errc::cancelled) {
-            ++cancelled.at(static_cast<std::size_t>(i % 3));
-        }
-        open = got->error() != exchange_errc::closed;
-    }
-    s.left.count_down();
-}
-
-template <class Executor>
-void start_cancelled(scene& s, std::size_t number, const Executor& executor,
-                     run_loop* elsewhere = nullptr) {
-    auto by = std::make_shared<canceller>();
-    net::co_spawn(executor, cancelled_party(s, number, by, elsewhere),
-                  net::bind_cancellation_slot(by->signal.slot(), net::detached));
-}
-
-/// The sums over all scenes.
-struct tally {
-    std::array<std::size_t, 5> failures{};
-    std::size_t exchanges = 0;
-
-    void add(const history& record) {
-        exchanges += record.exchanged() / 2;
-        for (const auto why : all_errors) {
-            failures.at(static_cast<std::size_t>(why)) += record.failed(why);
-        }
-    }
-};
-
-/// `each` of every kind meet until they close.
-void everybody_meets(std::size_t each, tally& all) {
-    constexpr std::size_t kinds = 9;
-    const std::size_t participants = each * kinds;
-    scene s(participants);
-    {
-        net::io_context context;
-        net::thread_pool pool(2);
-        asio::task_executor tasks(context);
-        asio::task_executor pooled_tasks(pool);
-        run_loop loop;
-        std::vector<std::jthread> running;
-        for (std::size_t number = 0; number != participants;) {
-            const auto strand = net::make_strand(pool);
-            net::co_spawn(context, awaitable_party(s, number++), net::detached);
-            net::co_spawn(strand, awaitable_party(s, number++), net::detached);
-            start_callbacks(s, number++, net::make_strand(pool));
-            start_cancelled(s, number++, net::make_strand(pool));
-            start_cancelled(s, number++, context.get_executor(), &loop);
-            tasks.spawn(coroutine_party<task<>>(s, number++));
-            pooled_tasks.spawn(coroutine_party<task<>>(s, number++));
-            loop.spawn(coroutine_party<task<>>(s, number++));
-            running.emplace_back([&s, mine = number++] {
-                blocking_party(s, mine, [](auto&& operation) { return sync_wait(operation); });
-            });
-        }
-        running.emplace_back([&loop] { loop.run(); });
-        running.emplace_back([&context] { context.run(); });
-        running.emplace_back([&s, &log = s.record[participants]] { press_and_close(s, log); });
-        s.left.wait();
-        loop.stop();
-        running.clear();
-        pool.join();
-    }
-    EXPECT_EQ(s.record.violations_at_rest(), "");
-    EXPECT_EQ(s.items.alive.load(), 0) << "items leaked, or died twice";
-    all.add(s.record);
-}
-
-TEST(AsioStress, ConservesEveryItemHoweverTheWaitsEnd) {
-    using detail::step;
-    constexpr std::array steps{step::claim_in_wait_list, step::claim_in_arena, step::offer_in_arena,
-                               step::expiry, step::stop};
-    forget_steps();
-    tally all;
-    const stress_time time;
-    const auto has_failed = [&all](exchange_errc why) {
-        return all.failures.at(static_cast<std::size_t>(why)) != 0;
-    };
-    while (time.goes_on([&] {
-        return all.exchanges <= 100 || !std::ranges::all_of(all_errors, has_failed) ||
-               std::apply([](auto... s) { return missing(s...); }, steps) ||
-               std::ranges::any_of(cancelled, [](const auto& way) { return way.load() <= 10; });
-    }) && !HasFailure()) {
-        everybody_meets(1, all);
-        everybody_meets(2, all);
-    }
-    EXPECT_GT(all.exchanges, 100U);
-    for (const auto why : all_errors) {
-        EXPECT_TRUE(has_failed(why)) << make_error_code(why).message();
-    }
-    for (const auto taken : steps) {
-        EXPECT_GT(count_of(taken), 0) << "step " << static_cast<int>(taken);
-    }
-    for (const auto& way : cancelled) {
-        EXPECT_GT(way.load(), 10U);
-    }
-}
-
-/// Threads that exchange from outside of a context, and one that presses the stop button. It closes
-/// in the end: while the context is being destroyed, if `early`, or after that.
-class outsiders {
-public:
-    static constexpr std::size_t threads = 2;
-
-    outsiders(scene& s, std::size_t first, bool early, std::ptrdiff_t insiders)
-        : start_(static_cast<std::ptrdiff_t>(threads) + 1 + insiders) {
-        for (std::size_t i = 0; i != threads; ++i) {
-            running_.emplace_back([this, &s, number = first + i] {
-                start();
-                blocking_party(s, number, [](auto&& operation) { return sync_wait(operation); });
-            });
-        }
-        running_.emplace_back([this, &s, &log = s.record[first + threads], early] {
-            start();
-            while (!(early ? ending_ : ended_).load()) {
-                s.button.press(log);
-                std::this_thread::yield();
-            }
-            log.close(0, [&s] { s.ex.close(); });
-        });
-    }
-
-    void start() { start_.arrive_and_wait(); }
-
-    /// Destroys the context. Returns when all outsiders have ended.
-    template <class Context>
-    void destroy(std::unique_ptr<Context>& context) {
-        ending_ = true;
-        context.reset();
-        ended_ = true;
-        running_.clear();
-    }
-
-private:
-    std::barrier<> start_;
-    std::atomic<bool> ending_{false};
-    std::atomic<bool> ended_{false};
-    std::vector<std::jthread> running_;
-};
-
 /// What the scenes in which contexts end have seen.
 struct endings {
-    tally all;
     std::size_t abandoned = 0;
+    std::size_t exchanged = 0;
+    std::array<std::size_t, 3> failed{}; ///< Timed out, cancelled, and closed.
 
-    void add(const scene& s) {
+    template <class Venue>
+    void add(const meeting<Venue>& s) {
         EXPECT_EQ(s.record.violations(), "");
         EXPECT_EQ(s.items.alive.load(), 0) << "items leaked, or died twice";
         abandoned += s.record.abandoned();
-        all.add(s.record);
+        exchanged += s.record.exchanged();
+        failed[0] += s.record.failed(exchange_errc::timed_out);
+        failed[1] += s.record.failed(exchange_errc::cancelled);
+        failed[2] += s.record.failed(exchange_errc::closed);
     }
-    /// Whether each way in which a wait can end has been seen.
     bool is_complete() const {
-        const auto failed = [&](exchange_errc why) {
-            return all.failures.at(static_cast<std::size_t>(why));
-        };
-        return abandoned > 10 && all.exchanges > 100 && failed(exchange_errc::cancelled) > 0 &&
-               failed(exchange_errc::timed_out) > 0 && failed(exchange_errc::closed) > 0;
+        return abandoned > 10 && exchanged > 200 && !std::ranges::count(failed, 0U);
     }
 };
 
-/// A context whose parties are still meeting others, and being stopped, when it is stopped and
-/// destroyed.
-void a_context_ends(std::size_t seed, endings& seen) {
-    constexpr std::size_t on_context = 8;
-    scene s(on_context + outsiders::threads);
-    {
-        auto context = std::make_unique<net::io_context>();
-        std::optional<asio::task_executor<net::io_context::executor_type>> tasks(*context);
-        for (std::size_t number = 0; number != on_context;) {
-            net::co_spawn(*context, awaitable_party(s, number++), net::detached);
-            start_callbacks(s, number++, context->get_executor());
-            start_cancelled(s, number++, context->get_executor());
-            tasks->spawn(coroutine_party<task<>>(s, number++));
-        }
-        outsiders others(s, on_context, seed % 4 >= 2, 1);
-        others.start();
-        context->run_for(std::chrono::microseconds(100 * (seed % 20)));
-        if (seed % 2 == 0) {
-            tasks.reset();
-        }
-        others.destroy(context);
-    }
-    seen.add(s);
-}
-
-TEST(AsioStress, AContextMayEndWhileOthersCompleteItsWaiters) {
-    endings seen;
-    std::size_t seed = 0;
-    const stress_time time;
-    while (time.goes_on([&] { return !seen.is_complete(); }) && !HasFailure()) {
-        a_context_ends(seed++, seen);
-    }
-    EXPECT_TRUE(seen.is_complete());
-}
-
-/// Lets `threads` threads run an io_context for a while.
-void run_for(net::io_context& context, std::size_t threads, outsiders& others,
-             std::chrono::microseconds time) {
+/// Lets `threads` threads run the context for a while. Those of a pool run already.
+void run_for(net::io_context& context, std::size_t threads, std::chrono::microseconds time) {
     std::vector<std::jthread> running;
     for (std::size_t i = 0; i != threads; ++i) {
-        running.emplace_back([&] {
-            others.start();
-            context.run_for(time);
-        });
+        running.emplace_back([&] { context.run_for(time); });
     }
 }
-
-/// The threads of a pool run already.
-void run_for(net::thread_pool& pool, std::size_t /*threads*/, outsiders& others,
-             std::chrono::microseconds time) {
-    others.start();
+void run_for(net::thread_pool& pool, std::size_t /*threads*/, std::chrono::microseconds time) {
     for (const auto end = steady::now() + time; steady::now() < end;) {
         std::this_thread::yield();
     }
@@ -396,81 +254,111 @@ void run_for(net::thread_pool& pool, std::size_t /*threads*/, outsiders& others,
     pool.join();
 }
 
-/// A context of several threads. Its parties wait with deadlines, and are cancelled by their slots,
-/// on strands; some awaitables wait without a strand.
-template <class Context>
-void strands_end(std::size_t threads, std::size_t seed, endings& seen) {
-    constexpr std::size_t on_context = 8;
-    scene s(on_context + outsiders::threads);
+/// A context whose parties are still meeting others, and being stopped and timed out, when it is
+/// stopped and destroyed.
+template <class Venue, class Context>
+void a_context_ends(std::size_t threads, std::size_t seed, endings& seen) {
+    constexpr std::size_t inside = 9;
+    constexpr std::size_t outside = 2;
+    meeting<Venue> s(inside + outside);
     {
         auto context = std::make_unique<Context>(threads);
-        for (std::size_t number = 0; number != on_context;) {
-            net::co_spawn(*context, awaitable_party(s, number++), net::detached);
-            net::co_spawn(net::make_strand(*context), awaitable_party(s, number++), net::detached);
-            start_callbacks(s, number++, net::make_strand(*context));
-            start_cancelled(s, number++, net::make_strand(*context));
+        std::optional<asio::task_executor<typename Context::executor_type>> tasks(*context);
+        for (std::size_t number = 0; number != inside; number += 3) {
+            if (threads == 1) {
+                spawn_serial(context->get_executor(), s, number);
+            } else {
+                net::co_spawn(*context, awaitable_party(s, number, awaitables(nullptr)),
+                              net::detached);
+            }
+            spawn_serial(net::make_strand(*context), s, number + 1);
+            tasks->spawn(coroutine_party<task<>>(s, number + 2));
         }
-        constexpr bool is_pool = std::is_same_v<Context, net::thread_pool>;
-        outsiders others(s, on_context, seed % 4 >= 2,
-                         is_pool ? 1 : static_cast<std::ptrdiff_t>(threads));
-        run_for(*context, threads, others, std::chrono::microseconds(100 * (seed % 20)));
-        others.destroy(context);
+        std::latch start(outside + 2);
+        std::atomic<bool> closes{false};
+        std::vector<std::jthread> others;
+        for (std::size_t i = 0; i != outside; ++i) {
+            others.emplace_back([&, number = inside + i] {
+                start.arrive_and_wait();
+                thread_party(s, number);
+            });
+        }
+        others.emplace_back([&, &log = s.record[inside + outside]] {
+            start.arrive_and_wait();
+            while (!closes) {
+                s.button.press(log);
+                std::this_thread::yield();
+            }
+            close_all(s, log);
+        });
+        start.arrive_and_wait();
+        run_for(*context, threads, std::chrono::microseconds(100 * (seed % 20)));
+        if (seed % 2 == 0) {
+            tasks.reset();
+        }
+        closes = seed % 4 >= 2; // while the context is being destroyed, or after that
+        context.reset();
+        closes = true;
     }
     seen.add(s);
 }
 
-TEST(AsioStress, StrandsMayEndWhileTheirWaitersAreCancelledAndTimedOut) {
+/// The steps that the parties of a venue must take.
+template <class Venue>
+std::vector<step> steps_of() {
+    switch (Venue::choices) {
+    case choice::pairs:
+        return {step::claim_in_wait_list, step::claim_in_arena, step::offer_in_arena, step::expiry,
+                step::stop};
+    case choice::colours:
+        return {step::claim_in_wait_list, step::stop};
+    case choice::selections:
+        return {step::commit, step::stale_claim, step::held_selection};
+    }
+    return {};
+}
+
+template <class Venue>
+class AsioStress : public ::testing::Test {};
+using venues = ::testing::Types<pairs, fifo_colours, lifo_colours, selections>;
+TYPED_TEST_SUITE(AsioStress, venues, venue_names);
+
+TYPED_TEST(AsioStress, ConservesEveryItemHoweverTheWaitsEnd) {
+    const std::vector<step> steps = steps_of<TypeParam>();
+    forget_steps();
+    std::ranges::for_each(cancelled, [](auto& each) { each = 0; });
+    tally all;
+    const stress_time time;
+    const auto some_are_missing = [&] {
+        return !all.is_complete() ||
+               std::ranges::any_of(steps, [](step s) { return count_of(s) == 0; }) ||
+               std::ranges::any_of(cancelled, [](const auto& each) { return each <= 10; });
+    };
+    while (time.goes_on(some_are_missing) && !::testing::Test::HasFailure()) {
+        everybody_meets<TypeParam>(all);
+        one_waits<TypeParam>(all);
+    }
+    expect_exchanges_and_all_failures(all);
+    for (const step taken : steps) {
+        EXPECT_GT(count_of(taken), 0) << "step " << static_cast<int>(taken);
+    }
+    for (std::size_t how = 0; how != ways; ++how) {
+        EXPECT_GT(cancelled.at(how), 10) << "way " << how;
+    }
+}
+
+TYPED_TEST(AsioStress, AContextMayEndWhileOthersMatchItsWaiters) {
     endings seen;
     std::size_t seed = 0;
     const stress_time time;
-    while (time.goes_on([&] { return !seen.is_complete(); }) && !HasFailure()) {
+    while (time.goes_on([&] { return !seen.is_complete(); }) && !::testing::Test::HasFailure()) {
         for (const std::size_t threads : {1U, 2U, 4U}) {
-            strands_end<net::io_context>(threads, seed, seen);
-            strands_end<net::thread_pool>(threads, seed, seen);
+            a_context_ends<TypeParam, net::io_context>(threads, seed, seen);
+            a_context_ends<TypeParam, net::thread_pool>(threads, seed, seen);
         }
         ++seed;
     }
     EXPECT_TRUE(seen.is_complete());
-}
-
-/// Waits with deadlines on two threads of a pool, while others match them.
-void deadlines_meet_partners(tally& all) {
-    constexpr std::size_t on_pool = 6;
-    constexpr std::size_t threads = 2;
-    scene s(on_pool + threads);
-    {
-        net::thread_pool pool(2);
-        for (std::size_t number = 0; number != on_pool;) {
-            net::co_spawn(pool, awaitable_party(s, number++), net::detached);
-            net::co_spawn(net::make_strand(pool), awaitable_party(s, number++), net::detached);
-        }
-        std::vector<std::jthread> running;
-        for (std::size_t i = 0; i != threads; ++i) {
-            running.emplace_back([&s, number = on_pool + i] {
-                blocking_party(s, number, [](auto&& operation) { return sync_wait(operation); });
-            });
-        }
-        press_and_close(s, s.record[on_pool + threads]);
-        s.left.wait();
-        pool.join();
-    }
-    EXPECT_EQ(s.record.violations_at_rest(), "");
-    EXPECT_EQ(s.items.alive.load(), 0) << "items leaked, or died twice";
-    all.add(s.record);
-}
-
-TEST(AsioStress, DeadlinesOfAPoolTakeNoItemFromAPartner) {
-    const auto timed_out = [](const tally& all) {
-        return all.failures.at(static_cast<std::size_t>(exchange_errc::timed_out));
-    };
-    tally all;
-    const stress_time time;
-    const auto is_missing = [&] { return timed_out(all) <= 10 || all.exchanges <= 100; };
-    while (time.goes_on(is_missing) && !HasFailure()) {
-        deadlines_meet_partners(all);
-    }
-    EXPECT_GT(timed_out(all), 10U);
-    EXPECT_GT(all.exchanges, 100U);
 }
 
 } // namespace

@@ -2,8 +2,6 @@
 // Exchanges, sends and receives with async_wait: what waiting_test.cpp does not say of all forms.
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
-#include "adapters/asio/sides.hpp"
-#include "support/insides.hpp"
 #include "support/shared_numbers.hpp"
 #include "support/tracked.hpp"
 
@@ -33,7 +31,6 @@ using tryst::test::expect_got;
 using tryst::test::keep_on;
 using tryst::test::step;
 using tryst::test::tracked;
-using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 using exchanger = tryst::exchanger<int>;
 using steady = std::chrono::steady_clock;
@@ -118,72 +115,6 @@ TEST(AsyncOperation, HasTheItemsAndTheLimitsOfTheMemberFunction) {
     }
 }
 
-/// Everything that the operation had been given.
-TEST(AsyncOperation, TakesAnOperationOver) {
-    net::io_context io;
-    exchanger ex;
-    std::stop_source stop;
-    completed<int> got;
-    {
-        auto operation = ex.exchange(1, stop.get_token());
-        async_wait(std::move(operation), keep_on(io, got));
-        EXPECT_TRUE(waits_in_list(ex));
-    }
-    step(io);
-    ASSERT_TRUE(waits_in_list(ex));
-    stop.request_stop();
-    step(io);
-    expect_failed(got, exchange_errc::cancelled, 1);
-
-    got.reset();
-    async_wait(ex.exchange(2, stop.get_token(), 1h), keep_on(io, got)); // stopped before the start
-    step(io);
-    expect_failed(got, exchange_errc::cancelled, 2);
-}
-
-TEST(AsyncOperation, FollowsItsStopTokenAndItsCancellationSlot) {
-    net::io_context io;
-    exchanger ex;
-    for (const bool by_slot : {false, true}) {
-        std::stop_source stop;
-        net::cancellation_signal signal;
-        completed<int> got;
-        async_wait(ex.exchange(1, 1h, stop.get_token()),
-                   net::bind_cancellation_slot(signal.slot(), keep_on(io, got)));
-        step(io);
-        ASSERT_TRUE(waits_in_list(ex));
-        if (by_slot) {
-            signal.emit(net::cancellation_type::partial);
-        } else {
-            stop.request_stop();
-        }
-        step(io);
-        expect_failed(got, exchange_errc::cancelled, 1);
-        EXPECT_FALSE(signal.slot().has_handler());
-    }
-}
-
-TEST(AsyncOperation, OfTwoColoursGivesTheResultOfEachColour) {
-    using tryst::test::answer;
-    census items;
-    net::io_context io;
-    tryst::red_blue_exchanger<tracked, answer> room; // move-only, not default constructible
-    completed<answer, tracked> red;
-    completed<tracked, answer> blue;
-    async_wait(room.red(tracked(items, 1)), keep_on(io, red));
-    async_wait(room.blue(answer(items, 2)), keep_on(io, blue));
-    step(io);
-    expect_got(red, 2);
-    expect_got(blue, 1);
-    red.reset();
-    async_wait(room.red(tracked(items, 3)), keep_on(io, red));
-    step(io);
-    room.close();
-    step(io);
-    expect_failed(red, exchange_errc::closed, 3);
-    EXPECT_EQ(items.alive.load(), 2);
-}
-
 TEST(AsyncOperation, OfOneTypeGivesTheResultOfEachColour) {
     census items;
     net::io_context io;
@@ -195,37 +126,6 @@ TEST(AsyncOperation, OfOneTypeGivesTheResultOfEachColour) {
     step(io);
     expect_got(red, 2);
     expect_got(blue, 1);
-}
-
-TEST(AsyncOperation, PassesAStreamOfItemsBetweenAwaitables) {
-    constexpr int count = 100;
-    long sum = 0;
-    census items;
-    net::io_context io;
-    tryst::synchronous_channel<tracked> channel;
-    const auto send = [&]() -> net::awaitable<void> {
-        for (int i = 1; i <= count; ++i) {
-            const auto sent =
-                co_await async_wait(channel.send(tracked(items, i)), net::use_awaitable);
-            EXPECT_TRUE(sent);
-        }
-        channel.close();
-    };
-    const auto receive = [&]() -> net::awaitable<void> {
-        while (true) {
-            const auto got = co_await async_wait(channel.receive(), net::use_awaitable);
-            if (!got) {
-                EXPECT_EQ(got.error(), exchange_errc::closed);
-                break;
-            }
-            sum += got->id();
-        }
-    };
-    net::co_spawn(io, send(), net::detached);
-    net::co_spawn(io, receive(), net::detached);
-    io.run();
-    EXPECT_EQ(sum, count * (count + 1) / 2);
-    EXPECT_EQ(items.alive.load(), 0);
 }
 
 TEST(AsyncOperation, SharesAChannelWithThreads) {

@@ -385,6 +385,25 @@ TEST_F(BindStopToken, KeepsTheContextUntilARequestOnAnotherThreadIsPosted) {
     }
 }
 
+/// The stop is requested by a handler's destructor, after the registry of the context has ended.
+TEST_F(BindStopToken, PostsNothingToAContextThatIsBeingDestroyed) {
+    hesitant_executor::gate gate;
+    gate.stopper = std::this_thread::get_id();
+    exchanger ex;
+    auto context = std::make_unique<net::io_context>();
+    std::optional<timer> of_context(std::in_place, *context, timer::time_point::max());
+    of_context->async_wait(
+        bind_stop_token(stop.get_token(), net::bind_executor(hesitant_executor(*context, gate),
+                                                             [](auto) { FAIL(); })));
+    of_context.reset(); // its handler is in the queue
+    std::shared_ptr<void> at_end(nullptr, [this](void*) { stop.request_stop(); });
+    async_wait(ex.exchange(1),
+               net::bind_executor(*context, [kept = std::move(at_end)](const auto&) { FAIL(); }));
+    context.reset();
+    EXPECT_TRUE(stop.stop_requested());
+    EXPECT_FALSE(gate.posted);
+}
+
 TEST_F(BindStopToken, RacesWithTheEndOfTheOperation) {
     exchanger ex;
     int stopped = 0;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Every completion token: the usual ones with each side, the rest with an exchange.
-#include "adapters/asio/counting_allocator.hpp"
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
 #include "adapters/asio/sides.hpp"
@@ -41,7 +40,6 @@
 #include <exception>
 #include <future>
 #include <optional>
-#include <stop_token>
 #include <tuple>
 #include <utility>
 
@@ -176,13 +174,6 @@ private:
 };
 TYPED_TEST_SUITE(TokenOfEachSide, tryst::test::fifo_sides, tryst::test::side_names);
 
-TYPED_TEST(TokenOfEachSide, ACallbackConservesTheItems) {
-    this->expect_conserved([this](auto&& operation, net::cancellation_slot slot) {
-        async_wait(std::move(operation), net::bind_cancellation_slot(slot, this->entering()));
-        return this->nothing;
-    });
-}
-
 TYPED_TEST(TokenOfEachSide, ACallbackWithATupleConservesTheItems) {
     this->expect_conserved([this](auto&& operation, net::cancellation_slot slot) {
         async_wait(std::move(operation),
@@ -192,26 +183,6 @@ TYPED_TEST(TokenOfEachSide, ACallbackWithATupleConservesTheItems) {
                                                 }))));
         return this->nothing;
     });
-}
-
-TYPED_TEST(TokenOfEachSide, ACallbackWithAnAllocatorConservesTheItems) {
-    tryst::test::memory_account account;
-    this->expect_conserved([&](auto&& operation, net::cancellation_slot slot) {
-        const auto enter = [&](const auto& result) {
-            EXPECT_EQ(account.live(), 0);
-            this->enter(result);
-        };
-#if defined(TRYST_BOOST_ASIO) || ASIO_VERSION >= 102400
-        const tryst::test::counting_allocator<void> memory(account);
-        auto handler = net::bind_executor(this->io, net::bind_allocator(memory, enter));
-#else
-        tryst::test::accounted handler(this->io, account, enter);
-#endif
-        async_wait(std::move(operation), net::bind_cancellation_slot(slot, std::move(handler)));
-        EXPECT_EQ(account.live(), 1);
-        return this->nothing;
-    });
-    EXPECT_EQ(account.allocated, 4);
 }
 
 /// A token that throws an error would drop the item.
@@ -261,16 +232,6 @@ TYPED_TEST(TokenOfEachSide, DeferredConservesTheItems) {
     EXPECT_EQ(this->items.alive.load(), 0);
 }
 
-TYPED_TEST(TokenOfEachSide, BindStopTokenConservesTheItems) {
-    std::stop_source stop;
-    this->expect_conserved([&](auto&& operation, net::cancellation_slot slot) {
-        async_wait(std::move(operation),
-                   tryst::asio::bind_stop_token(
-                       stop.get_token(), net::bind_cancellation_slot(slot, this->entering())));
-        return this->nothing;
-    });
-}
-
 TYPED_TEST(TokenOfEachSide, DetachedGivesTheItemAwayAndDropsTheOther) {
     async_wait(this->make(1h), net::bind_executor(this->io, net::detached));
     step(this->io);
@@ -309,14 +270,6 @@ protected:
     exchanger ex;
     completed<tracked> got;
 };
-
-TEST_F(CompletionToken, UseFutureMayCallAFunction) {
-    const auto id = [](const exchange_result<tracked>& result) { return result.returned().id(); };
-    std::future<long> later =
-        async_wait(ex.exchange(item(1)), net::bind_executor(io, net::use_future(id)));
-    close();
-    EXPECT_EQ(later.get(), 1);
-}
 
 TEST_F(CompletionToken, UseFutureIsBrokenIfItsContextEnds) {
     std::future<exchange_result<tracked>> later;
@@ -373,18 +326,6 @@ TEST_F(CompletionToken, AppendAndPrependAddToTheItem) {
     EXPECT_EQ(sum, 22);
 }
 
-TEST_F(CompletionToken, AppendAddsToATuple) {
-    auto work = [this]() -> net::awaitable<void> {
-        auto token = append(as_tuple(net::use_awaitable), 7);
-        auto [kept, more] = co_await async_wait(ex.exchange(item(1)), std::move(token));
-        got.emplace(std::move(kept));
-        EXPECT_EQ(more, 7);
-    };
-    net::co_spawn(io, work(), net::detached);
-    close();
-    expect_failed(got, exchange_errc::closed, 1);
-}
-
 /// The slot that is bound replaces that of the coroutine.
 TEST_F(CompletionToken, BindCancellationSlotReplacesTheSlotOfAnAwaitable) {
     net::cancellation_signal outside;
@@ -406,50 +347,47 @@ TEST_F(CompletionToken, BindCancellationSlotReplacesTheSlotOfAnAwaitable) {
 
 #if !defined(TRYST_BOOST_ASIO) && ASIO_VERSION < 102400 // later ones need a default result
 
-TEST_F(CompletionToken, UsePromiseWithdrawsTheOfferWhenItIsDestroyed) {
-    tryst::exchanger<tracked> room;
+TEST_F(CompletionToken, UsePromiseKeepsTheResultOrWithdrawsTheOffer) {
+    const auto promise = [this] {
+        return async_wait(ex.exchange(item(1)),
+                          net::bind_executor(io, net::experimental::use_promise));
+    };
     {
-        const auto promise = async_wait(room.exchange(item(1)),
-                                        net::bind_executor(io, net::experimental::use_promise));
+        const auto dropped = promise();
         step(io);
-        EXPECT_TRUE(waits_in_list(room));
+        EXPECT_TRUE(waits_in_list(ex));
     }
     step(io);
-    EXPECT_FALSE(waits_in_list(room));
-    EXPECT_TRUE(io.stopped());
-}
-
-TEST_F(CompletionToken, UsePromiseKeepsTheItemOfAFailedExchange) {
-    tryst::exchanger<tracked> room;
-    completed<tracked> kept;
-    auto promise =
-        async_wait(room.exchange(item(1)), net::bind_executor(io, net::experimental::use_promise));
+    EXPECT_FALSE(waits_in_list(ex));
+    auto kept = promise();
+    close();
+    kept.async_wait(keep_on(io, got));
     step(io);
-    room.close();
-    step(io);
-    promise.async_wait(keep_on(io, kept));
-    step(io);
-    expect_failed(kept, exchange_errc::closed, 1);
+    expect_failed(got, exchange_errc::closed, 1);
 }
 
 #endif
 
 /// The group's own handlers have no executor.
-TEST_F(CompletionToken, DeferredInAParallelGroupKeepsTheItemWhoeverIsFirst) {
-    for (const bool meets : {true, false}) {
+TEST_F(CompletionToken, DeferredInAParallelGroupKeepsTheItemHoweverTheGroupEnds) {
+    for (const auto how : {ending::match, ending::time_out, ending::cancellation}) {
+        net::cancellation_signal signal;
         got.reset();
-        net::steady_timer limit(io, meets ? std::chrono::hours(1) : std::chrono::hours(-1));
+        net::steady_timer limit(io, std::chrono::hours(how == ending::time_out ? -1 : 1));
         const auto keep = [this](auto /*order*/, exchange_result<tracked> mine, error_code) {
             got.emplace(std::move(mine));
         };
         net::experimental::make_parallel_group(
             async_wait(ex.exchange(item(1)), net::bind_executor(io, deferred)),
             limit.async_wait(deferred))
-            .async_wait(net::experimental::wait_for_one(), net::bind_executor(io, keep));
-        if (meets) {
+            .async_wait(net::experimental::wait_for_one(),
+                        net::bind_cancellation_slot(signal.slot(), net::bind_executor(io, keep)));
+        if (how == ending::match) {
             meet();
             expect_got(got, 2);
         } else {
+            step(io);
+            signal.emit(net::cancellation_type::terminal);
             step(io);
             expect_failed(got, exchange_errc::cancelled, 1);
         }
@@ -471,40 +409,29 @@ net::experimental::coro<void, void> coro_party(net::io_context& io, exchanger& e
     got.emplace(std::move(theirs));
 }
 
-class AsioCoro : public CompletionToken {
-protected:
-    void start() {
+TEST_F(CompletionToken, AnAsioCoroHasAnItemHoweverItsWaitEnds) {
+    for (const auto how : {ending::match, ending::cancellation, ending::close}) {
+        net::cancellation_signal signal;
+        got.reset();
         net::experimental::co_spawn(
             coro_party(io, ex, item(1), got),
             net::bind_cancellation_slot(
-                signal.slot(), [this](std::exception_ptr error) { thrown = std::move(error); }));
+                signal.slot(), [](const std::exception_ptr& error) { EXPECT_FALSE(error); }));
+        if (how == ending::match) {
+            meet();
+            expect_got(got, 2);
+        } else if (how == ending::close) {
+            close();
+            expect_failed(got, exchange_errc::closed, 1);
+        } else {
+            step(io);
+            ASSERT_TRUE(waits_in_list(ex));
+            signal.emit(net::cancellation_type::terminal);
+            step(io);
+            EXPECT_FALSE(waits_in_list(ex));
+            expect_failed(got, exchange_errc::cancelled, 1);
+        }
     }
-    net::cancellation_signal signal;
-    std::exception_ptr thrown;
-};
-
-TEST_F(AsioCoro, GetsThePartnersItem) {
-    start();
-    meet();
-    EXPECT_FALSE(thrown);
-    expect_got(got, 2);
-}
-
-TEST_F(AsioCoro, KeepsTheItemOfAFailedExchange) {
-    start();
-    close();
-    EXPECT_FALSE(thrown);
-    expect_failed(got, exchange_errc::closed, 1);
-}
-
-TEST_F(AsioCoro, CanBeCancelled) {
-    start();
-    step(io);
-    ASSERT_TRUE(waits_in_list(ex));
-    signal.emit(net::cancellation_type::terminal);
-    step(io);
-    EXPECT_FALSE(waits_in_list(ex));
-    expect_failed(got, exchange_errc::cancelled, 1);
 }
 
 } // namespace

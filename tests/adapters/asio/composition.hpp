@@ -12,12 +12,10 @@
 
 #ifdef TRYST_BOOST_ASIO
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/multiple_exceptions.hpp>
 #include <boost/asio/steady_timer.hpp>
 #else
 #include <asio/experimental/awaitable_operators.hpp>
-#include <asio/experimental/parallel_group.hpp>
 #include <asio/multiple_exceptions.hpp>
 #include <asio/steady_timer.hpp>
 #endif
@@ -43,12 +41,6 @@ inline net::awaitable<void> keep_with_a_token(exchanger<tracked>& at, tracked mi
     auto [kept] =
         co_await asio::async_wait(at.exchange(std::move(mine)), as_tuple(net::use_awaitable));
     out.emplace(std::move(kept));
-}
-
-/// Turns a failure into an exception, and so drops the item.
-inline net::awaitable<void> throws_after_a_failure(exchanger<tracked>& at, tracked mine) {
-    const auto got = co_await asio::wait(at.exchange(std::move(mine)));
-    static_cast<void>(got.value());
 }
 
 /// Runs a coroutine on `io`, and waits for nothing: a test that would hang fails instead.
@@ -106,9 +98,7 @@ protected:
     net::io_context io;
     exchanger ex{1};
     exchanger other{1};
-    exchanger third{1};
     timer never{io, timer::time_point::max()};
-    timer past{io, timer::time_point::min()};
     result first;
     result second;
     bool done = false;

@@ -61,22 +61,11 @@ void exchange_to_the_end(Make make) {
     EXPECT_FALSE(tryst::test::waits_in_list(ex));
 }
 
-TEST(AsioExecutor, MayBeTypeErased) {
-    exchange_to_the_end(
-        [](net::io_context& io) { return net::any_io_executor(io.get_executor()); });
-}
-
-TEST(AsioExecutor, MayBeATypeErasedStrand) {
-    exchange_to_the_end(
-        [](net::io_context& io) { return net::any_io_executor(net::make_strand(io)); });
-}
-
-TEST(AsioExecutor, MayBeOneOfTheNetworkingTs) {
-    exchange_to_the_end([](net::io_context& io) { return net::executor(io.get_executor()); });
-}
-
-TEST(AsioExecutor, MayBeAStrandOfTheNetworkingTs) {
-    exchange_to_the_end([](net::io_context& io) { return net::io_context::strand(io); });
+TEST(AsioExecutor, MayBeTypeErasedOrOneOfTheNetworkingTs) {
+    exchange_to_the_end([](auto& io) { return net::any_io_executor(io.get_executor()); });
+    exchange_to_the_end([](auto& io) { return net::any_io_executor(net::make_strand(io)); });
+    exchange_to_the_end([](auto& io) { return net::executor(io.get_executor()); });
+    exchange_to_the_end([](auto& io) { return net::io_context::strand(io); });
 }
 
 TEST(AsioExecutor, OfTheNetworkingTsMayRunTasks) {

@@ -15,7 +15,11 @@
 #include <deque>
 #include <future>
 #include <optional>
+#include <stop_token>
+#include <thread>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -368,6 +372,85 @@ TEST_F(AsioSelectFrom, CallsAHandler) {
     step(io);
     EXPECT_EQ(got->index(), select_npos);
     EXPECT_EQ((*got)[0].error(), exchange_errc::cancelled);
+}
+
+// ---- Events and sets
+
+TEST(AsioSelectEvents, EndASelectionUnlessItsContextEndsBefore) {
+    tryst::synchronous_channel<int> ch;
+    std::stop_source source;
+    std::optional<net::io_context> context(std::in_place);
+    std::vector<std::size_t> ended;
+    net::co_spawn(
+        *context,
+        [&]() -> net::awaitable<void> {
+            while (ended.size() < 3) {
+                const std::chrono::nanoseconds time = ended.empty() ? 2ms : 1h;
+                const auto got = co_await wait(tryst::select(ch.receive(), tryst::sleep_for(time),
+                                                             tryst::stopped(source.get_token())));
+                ended.push_back(got.index());
+            }
+            std::ignore = co_await wait(tryst::select(ch.receive(), tryst::sleep_for(1h)));
+            ADD_FAILURE() << "went on";
+        },
+        net::detached);
+    context->poll();
+    while (ended.empty()) {
+        context->run_one();
+    }
+    EXPECT_TRUE(ch.try_send(7));
+    while (ended.size() < 2) {
+        context->run_one();
+    }
+    source.request_stop();
+    while (ended.size() < 3) {
+        context->run_one();
+    }
+    EXPECT_EQ(ended, (std::vector<std::size_t>{1, 0, 2}));
+    context.reset();
+    EXPECT_FALSE(ch.try_send(1));
+}
+
+/// The first of them ends while it waits.
+TEST(AsioSelectSet, IsAwaitedOnOneContextAfterAnother) {
+    using numbers = tryst::synchronous_channel<int>;
+    numbers ch;
+    tryst::case_set<int, tryst::receive_case<numbers>> set;
+    set.add(ch.receive(), 7);
+    {
+        net::io_context context;
+        net::co_spawn(
+            context,
+            [&]() -> net::awaitable<void> {
+                const auto got = co_await wait(set.next());
+                ADD_FAILURE() << got.token();
+            },
+            net::detached);
+        context.poll();
+    }
+    EXPECT_FALSE(ch.try_send(1));
+    net::io_context context;
+    int sum = 0;
+    net::co_spawn(
+        context,
+        [&]() -> net::awaitable<void> {
+            while (auto got = co_await wait(set.next(1h))) {
+                if (!got.get()) {
+                    co_return;
+                }
+                sum += *got.get();
+            }
+        },
+        net::detached);
+    std::thread sender([&] {
+        for (int i = 0; i != 100; ++i) {
+            EXPECT_TRUE(tryst::sync_wait(ch.send(1)));
+        }
+        ch.close();
+    });
+    context.run();
+    sender.join();
+    EXPECT_EQ(sum, 100);
 }
 
 } // namespace

@@ -426,7 +426,10 @@ class AsioHandler : public ::testing::Test {
 protected:
     using exchanger = tryst::exchanger<tracked>;
 
-    /// Begins a wait in each of four ways: exchanges and selections, without and with limits.
+    static constexpr int ways = 5;
+
+    /// Begins a wait in each of these ways: exchanges and selections, without and with limits, and
+    /// a task.
     template <class MakeToken>
     void start(int way, MakeToken make_token) {
         using tryst::asio::async_wait;
@@ -437,9 +440,24 @@ protected:
             async_wait(ex.exchange(mine(), 1h, stop.get_token()), make_token());
         } else if (way == 2) {
             async_wait(tryst::select(ex.exchange(mine()), pipe.receive()), make_token());
-        } else {
+        } else if (way == 3) {
             async_wait(tryst::select(pipe.receive(), ex.exchange(mine()), 1h), make_token());
+        } else {
+            async_wait([this](std::stop_token asked) { return exchange_in_task(std::move(asked)); },
+                       make_token());
         }
+    }
+    tryst::task<> exchange_in_task(std::stop_token asked) {
+        static_cast<void>(co_await ex.exchange(tracked(items, 1), asked));
+    }
+    /// Comes as the partner, when the party may have begun.
+    bool meet() {
+        while (!ex.try_exchange(tracked(items, 2))) {
+            if (io.poll_one() == 0) {
+                return false;
+            }
+        }
+        return true;
     }
 
     census items;
@@ -451,40 +469,48 @@ protected:
 };
 
 TEST_F(AsioHandler, IsCalledAfterTheOnlyBlockOfMemoryHasBeenFreed) {
-    for (int way = 0; way != 4; ++way) {
-        for (const bool match : {false, true}) {
+    for (const event end : {event::partner, event::signal, event::no_context, event::close}) {
+        for (int way = 0; way != ways; ++way) { // after the first close, the wait ends at once
+            SCOPED_TRACE(std::to_string(way) + ", " + name_of(end));
             tryst::test::memory_account account;
+            std::optional<net::io_context> context(std::in_place);
             bool called = false;
-            const auto look = [&](const auto&) {
+            const auto look = [&](const auto&...) {
                 called = true;
                 EXPECT_EQ(account.live(), 0);
             };
             start(way, [&] {
                 return net::bind_cancellation_slot(signal.slot(),
-                                                   tryst::test::accounted(io, account, look));
+                                                   tryst::test::accounted(*context, account, look));
             });
             EXPECT_EQ(account.live(), 1);
-            step(io);
-            if (match) {
-                EXPECT_TRUE(ex.try_exchange(tracked(items, 2)));
-            } else {
+            step(*context);
+            if (end == event::partner) {
+                EXPECT_TRUE(meet());
+            } else if (end == event::signal) {
                 signal.emit(net::cancellation_type::terminal);
+            } else if (end == event::close) {
+                ex.close();
+            } else {
+                context.reset();
+                EXPECT_EQ(account.live(), 0);
             }
-            EXPECT_EQ(account.live(), 1);
-            step(io);
-            EXPECT_TRUE(called);
+            if (context) {
+                step(*context);
+            }
+            EXPECT_EQ(called, end != event::no_context);
             EXPECT_EQ(account.allocated, 1);
         }
     }
 }
 
 TEST_F(AsioHandler, OffersNothingWithoutMemory) {
-    for (int way = 0; way != 4; ++way) {
+    for (int way = 0; way != ways; ++way) {
         const auto held = std::make_shared<int>();
         EXPECT_THROW(start(way, [&] { return net::bind_executor(io, tryst::test::unlucky{held}); }),
                      std::bad_alloc);
         EXPECT_EQ(held.use_count(), 1);
-        EXPECT_FALSE(ex.try_exchange(tracked(items, 2)));
+        EXPECT_FALSE(meet());
         EXPECT_EQ(items.alive.load(), 0);
         step(io);
         EXPECT_TRUE(io.stopped());
@@ -492,12 +518,13 @@ TEST_F(AsioHandler, OffersNothingWithoutMemory) {
 }
 
 TEST_F(AsioHandler, LetsItsExceptionOutOfTheContext) {
-    for (int way = 0; way != 4; ++way) {
+    for (int way = 0; way != ways; ++way) {
         start(way, [&] {
-            return net::bind_executor(io, [](const auto&) { throw std::runtime_error("handler"); });
+            return net::bind_executor(io,
+                                      [](const auto&...) { throw std::runtime_error("handler"); });
         });
-        EXPECT_TRUE(ex.try_exchange(tracked(items, 2)));
         io.restart();
+        EXPECT_TRUE(meet());
         EXPECT_THROW(io.run(), std::runtime_error);
         EXPECT_EQ(items.alive.load(), 0);
         io.run();
@@ -506,12 +533,12 @@ TEST_F(AsioHandler, LetsItsExceptionOutOfTheContext) {
 }
 
 TEST_F(AsioHandler, WithoutAnExecutorRunsOnTheSystemExecutor) {
-    for (int way = 0; way != 4; ++way) {
+    for (int way = 0; way != ways; ++way) {
         std::promise<std::thread::id> ran;
         start(way, [&] {
-            return [&](const auto& /*result*/) { ran.set_value(std::this_thread::get_id()); };
+            return [&](const auto&... /*results*/) { ran.set_value(std::this_thread::get_id()); };
         });
-        EXPECT_TRUE(ex.try_exchange(tracked(items, 2)));
+        EXPECT_TRUE(tryst::sync_wait(ex.exchange(tracked(items, 2))));
         EXPECT_NE(ran.get_future().get(), std::this_thread::get_id());
     }
     while (items.alive.load() != 0) { // the other thread may destroy its result now
@@ -521,14 +548,15 @@ TEST_F(AsioHandler, WithoutAnExecutorRunsOnTheSystemExecutor) {
 
 TEST_F(AsioHandler, RunsInItsStrandAfterAMatchOnAnotherThread) {
     net::thread_pool pool(2);
-    for (int way = 0; way != 4; ++way) {
+    for (int way = 0; way != ways; ++way) {
         const auto strand = net::make_strand(pool);
         std::promise<bool> in_strand;
         start(way, [&] {
-            return net::bind_executor(
-                strand, [&](const auto&) { in_strand.set_value(strand.running_in_this_thread()); });
+            return net::bind_executor(strand, [&](const auto&...) {
+                in_strand.set_value(strand.running_in_this_thread());
+            });
         });
-        EXPECT_TRUE(ex.try_exchange(tracked(items, 2)));
+        EXPECT_TRUE(tryst::sync_wait(ex.exchange(tracked(items, 2))));
         EXPECT_TRUE(in_strand.get_future().get());
     }
     pool.join();
@@ -575,6 +603,21 @@ TEST(AsioWait, LetsOtherHandlersRunIfAPartnerIsWaitingEachTime) {
     step(io);
     EXPECT_EQ(done, tryst::test::waiting_partners::count);
     EXPECT_LE(seen, tryst::test::budget + 1);
+}
+
+/// What the comments on `wait` and docs/asio.md say of memory on 64-bit processors.
+TEST(WaitMemory, IsAsLittleAsThePageSays) {
+    namespace detail = tryst::asio::detail;
+    using executor = net::io_context::executor_type;
+    using core =
+        detail::core_of<decltype(std::declval<tryst::synchronous_channel<long>&>().receive())>;
+    using handler = net::executor_binder<void (*)(core::result), executor>;
+    if (sizeof(void*) == 8) {
+        EXPECT_LE(sizeof(core::result), 24U);
+        EXPECT_LE(sizeof(core), 80U);
+        EXPECT_LE(sizeof(detail::registered_executor), 80U);
+        EXPECT_LE(sizeof(detail::operation_state<handler, core>), 300U);
+    }
 }
 
 /// There are more parties than cells in a segment of the queue. Every second one is cancelled.

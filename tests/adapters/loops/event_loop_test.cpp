@@ -200,30 +200,32 @@ struct counted_node : tryst::executor_node {
 };
 
 TYPED_TEST(EventLoop, IsWokenOnceForManyPosts) {
-    using counting_executor = tryst::loop_executor<counting<typename TypeParam::wake>>;
-    const auto on = this->template make<counting_executor>();
-    on->spawn(stopping(this->host_));
-    this->host_.run();
-    // The loop is asleep, and does not run.
-    wakes = 0;
-    std::atomic<int> runs{0};
-    std::vector<counted_node> nodes(10'000, counted_node(runs));
-    {
-        std::vector<std::jthread> threads;
-        for (std::size_t first = 0; first != 4; ++first) {
-            threads.emplace_back([&, first] {
-                for (std::size_t i = first; i < nodes.size(); i += 4) {
-                    on->post(&nodes[i]);
-                }
-            });
+    if constexpr (requires { typename TypeParam::wake; }) {
+        using counting_executor = tryst::loop_executor<counting<typename TypeParam::wake>>;
+        const auto on = this->template make<counting_executor>();
+        on->spawn(stopping(this->host_));
+        this->host_.run();
+        // The loop is asleep, and does not run.
+        wakes = 0;
+        std::atomic<int> runs{0};
+        std::vector<counted_node> nodes(10'000, counted_node(runs));
+        {
+            std::vector<std::jthread> threads;
+            for (std::size_t first = 0; first != 4; ++first) {
+                threads.emplace_back([&, first] {
+                    for (std::size_t i = first; i < nodes.size(); i += 4) {
+                        on->post(&nodes[i]);
+                    }
+                });
+            }
         }
+        EXPECT_EQ(wakes, 1);
+        on->spawn(stopping(this->host_));
+        this->host_.run();
+        EXPECT_EQ(runs, 10'000);
+        // One wake-up for each further turn.
+        EXPECT_EQ(wakes, 1 + 10'001 / 64);
     }
-    EXPECT_EQ(wakes, 1);
-    on->spawn(stopping(this->host_));
-    this->host_.run();
-    EXPECT_EQ(runs, 10'000);
-    // One wake-up for each further turn.
-    EXPECT_EQ(wakes, 1 + 10'001 / 64);
 }
 
 template <class Executor>

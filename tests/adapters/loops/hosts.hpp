@@ -4,6 +4,7 @@
 /// - `make(arguments)` makes an executor of the given type;
 /// - `run()` runs the loop until `stop()`, which is called on its thread;
 /// - `defer(work)` makes the loop do other work soon; call it on the loop's thread;
+/// - `wake`, unless it wakes itself: what `loop_executor` needs of the loop;
 /// - `may_move`: whether another thread may run the loop than made it;
 /// - `iterate()`, if there is one, runs the loop within a callback of the loop.
 /// Make, run and destroy each on one thread.
@@ -29,6 +30,9 @@
 #endif
 #ifdef TRYST_TEST_SYSTEMD
 #include <tryst/systemd.hpp>
+#endif
+#ifdef TRYST_TEST_ASIO
+#include "adapters/asio/net.hpp"
 #endif
 
 #include <gtest/gtest.h>
@@ -226,6 +230,31 @@ private:
 };
 #endif
 
+#ifdef TRYST_TEST_ASIO
+class asio_host {
+public:
+    static constexpr const char* name = "asio";
+    static constexpr bool may_move = true;
+    using executor = asio::task_executor<asio::net::io_context::executor_type>;
+
+    template <class Executor>
+    auto make() {
+        return std::make_unique<Executor>(io_);
+    }
+    void run() {
+        io_.restart();
+        const auto guard = asio::net::make_work_guard(io_);
+        io_.run();
+    }
+    void stop() noexcept { io_.stop(); }
+    void defer(work todo) { asio::net::post(io_, std::move(todo)); }
+    void iterate() { io_.poll(); }
+
+private:
+    asio::net::io_context io_;
+};
+#endif
+
 /// A loop without timers, and all that makes an executor of it.
 class small_loop {
 public:
@@ -317,6 +346,9 @@ using hosts = ::testing::Types<
 #endif
 #ifdef TRYST_TEST_SYSTEMD
     systemd_host,
+#endif
+#ifdef TRYST_TEST_ASIO
+    asio_host,
 #endif
     small_host>;
 
