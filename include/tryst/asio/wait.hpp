@@ -31,7 +31,7 @@ TRYST_ASIO_BEGIN
 ///              partner of its own context must not block its thread until that partner has run.
 /// @cancellation by the coroutine's cancellation state, as for every operation of Asio, and by the
 ///              operation's own stop token and deadline. In each case the result has the item.
-/// @allocation  none. On 64-bit processors, a wait and its operation take 264 bytes of the awaiting
+/// @allocation  none. On 64-bit Linux, a wait and its operation take 264 bytes of the awaiting
 ///              coroutine's frame.
 template <class Executor = net::any_io_executor, detail::awaitable_operation Operation>
     requires(!std::is_lvalue_reference_v<Operation>)

@@ -305,6 +305,7 @@ TEST(AsioAllocation, ThatFailsDoesNotLoseTheDeadlineOfAnOperation) {
         [&](bool thrown, exchanger&, net::io_context&) { EXPECT_EQ(ended, !thrown); });
 }
 
+#ifndef _WIN32 // where the handler of an expired timer does not always run: docs/install.md
 TEST(AsioAllocation, ThatFailsDoesNotLoseTheDeadlineOfATask) {
     using executor = tryst::asio::task_executor<net::io_context::executor_type>;
     int ended = 0;
@@ -329,6 +330,7 @@ TEST(AsioAllocation, ThatFailsDoesNotLoseTheDeadlineOfATask) {
             EXPECT_EQ(ended, 9);
         });
 }
+#endif
 
 /// As the queue of an executor without memory.
 struct no_queue {
