@@ -157,8 +157,11 @@ public:
             starves_ = true;
             the_checker().starve(take_number(word), surely);
         } else {
+            bool closed = false;
             for (std::size_t i = 0; i != each.count; ++i) {
-                come(each.first + i);
+                const bool found_closed = come(each.first + i);
+                require(found_closed || !closed, "one finds open what it has found closed");
+                closed = found_closed;
             }
             require(each.count != 0, "the scene's text has an unknown word");
         }
@@ -189,19 +192,21 @@ private:
         }
     }
 
-    void come(std::size_t mine) {
+    /// @returns whether the party has found the list closed.
+    bool come(std::size_t mine) {
         if (records[mine].has('-')) {
             require(list_->enqueue_or_match(*guests_[mine], records[mine].side).kind ==
                         match_result::offered,
                     "one has met nobody");
             require(list_->withdraw(*guests_[mine], records[mine].side), "nobody has been met");
             records[mine].end = fate::gone;
-            return;
+            return false;
         }
-        arrive(mine, records[mine].side);
+        const bool found_closed = arrive(mine, records[mine].side);
         if (records[mine].has('x')) {
             destroy_after(mine);
         }
+        return found_closed;
     }
 
     /// A party destroys the wait list after its arrival, although a withdrawal may be under way
@@ -222,7 +227,8 @@ private:
         delete std::exchange(list_, nullptr);
     }
 
-    void arrive(std::size_t mine, colour own) {
+    /// @returns as `come`.
+    bool arrive(std::size_t mine, colour own) {
         guest& w = *guests_[mine];
         const bool offers = !records[mine].has('t');
         w.touched = mine;
@@ -243,29 +249,29 @@ private:
                 end(w, fate::met);
                 require(records[q.number].side == opposite(own), "like colours have met");
                 end(q, fate::met);
-                return;
+                return false;
             }
             case match_result::closed:
                 // A plain access: the close happens-before whoever comes too late.
                 require(closing_, "one finds closed what is not");
                 require(list_->is_closed(), "one finds closed what the next may find open");
                 end(w, fate::closed);
-                return;
+                return true;
             case match_result::offered:
                 if (records[mine].has('q') && withdraw(w, own)) {
                     end(w, fate::gone);
                 } else if (records[mine].end == fate::none) {
                     records[mine].end = fate::waits;
                 }
-                return;
+                return false;
             case match_result::out_of_memory:
                 require(starves_, "out of memory");
                 end(w, fate::no_memory);
-                return;
+                return false;
             default:
                 if (!offers && seen.kind != match_result::collided) {
                     end(w, fate::nobody);
-                    return;
+                    return false;
                 }
             }
         }

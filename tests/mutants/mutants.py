@@ -462,6 +462,10 @@ def queue() -> Iterator[Mutant]:
                  "blue_.word.fetch_or(0, std::memory_order_acq_rel);")
     yield mutant("close: red's cursor stays open",
                  "        close_red();\n        if (is_closed(blues)) {", "        red_end_.store(red_.word.load());\n        if (is_closed(blues)) {")
+    yield mutant("close: red's cursor is closed first",
+                 "        close_red();\n        if (is_closed(blues)) {", "        if (is_closed(blues)) {",
+                 also=("    waiter* close(Take take, Complete complete) noexcept {\n",
+                       "    waiter* close(Take take, Complete complete) noexcept {\n        close_red();\n"))
     yield mutant("close: a blue that finds its cursor closed does not close red's",
                  "        if (own == colour::blue) {\n            close_red();\n        }\n", "        static_cast<void>(own);\n")
     yield mutant("close: every closer takes the waiters", "        if (is_closed(blues)) {\n            return nullptr;\n        }\n", "")
