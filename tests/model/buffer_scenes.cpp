@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scenes of channels with a buffer: threads, loops and frames that send, receive, stop, close and
-// destroy. Each checks conservation, order, and that at rest nobody waits who need not (I51).
+// The scenes of scenes.txt at channels with a buffer: what their parties do, and what must be true
+// then: no item is lost or doubled, and at rest no party waits without a reason (I51).
 #include "model/scenes.hpp"
 #include "model/serial_loop.hpp"
 #include "support/bare_coroutine.hpp"
@@ -9,18 +9,17 @@
 #include <tryst/select.hpp>
 #include <tryst/sync_wait.hpp>
 
+#include <algorithm>
 #include <array>
-#include <chrono>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace tryst::model {
 
@@ -34,7 +33,8 @@ std::size_t next_out = 0; ///< The lowest item that may leave next, where the or
 bool in_order = false;
 std::size_t waiting_senders = 0;
 std::size_t waiting_receivers = 0;
-bool is_destroyed = false;
+bool is_destroyed = false; ///< The first channel.
+bool has_buffer = false; ///< The first channel, if its limit is not raised.
 
 void turn_into(std::size_t number, fate from, fate to, const char* what) {
     require(fates.at(number) == from, what);
@@ -57,6 +57,7 @@ public:
         if (box_ != nullptr) {
             if (is_destroyed &&
                 (fates.at(*box_) == fate::given || fates.at(*box_) == fate::inside)) {
+                require(has_buffer, "an item was in a channel without a buffer");
                 fates.at(*box_) = fate::destroyed; // with the channel
             }
             delete box_;
@@ -92,10 +93,12 @@ void got(const parcel& item) {
     }
 }
 
+/// @returns whether the item was sent.
 template <class Result>
-void sent(Result result, std::size_t number) {
+bool sent(Result result, std::size_t number) {
     --waiting_senders;
-    if (result) {
+    const bool done = result.has_value();
+    if (done) {
         require(fates.at(number) != fate::none && fates.at(number) != fate::returned,
                 "an item was sent that nobody gave");
         fates.at(number) = fates.at(number) == fate::given ? fate::inside : fates.at(number);
@@ -103,834 +106,410 @@ void sent(Result result, std::size_t number) {
         require(result.returned().number() == number, "another's item was returned");
         turn_into(number, fate::given, fate::returned, "an item was returned that has left");
     }
+    return done;
 }
 
+/// @returns the number of the item that was received.
 template <class Result>
-void received(Result result) {
+std::optional<std::size_t> received(const Result& result) {
     --waiting_receivers;
-    if (result) {
-        got(*result);
+    if (!result) {
+        return std::nullopt;
+    }
+    got(*result);
+    return result->number();
+}
+
+/// Likewise of case `I` of a selection. @returns whether it has got an item.
+template <std::size_t I, class Results>
+bool got_by(Results& selection) {
+    const bool done = selection.index() == I && selection.template get<I>();
+    if (done) {
+        got(*selection.template get<I>());
+    }
+    return done;
+}
+
+// ---- The scene as its text says. Not in the model's memory either.
+
+struct action : party_marks {
+    std::string_view word; ///< Without the places.
+    std::optional<std::size_t> number; ///< Of its item, or the first one; a limit; a size.
+    std::size_t count = 1; ///< Of the items in a batch.
+    std::size_t place = 0; ///< Where its channel is,
+    std::optional<std::size_t> other_place; ///< and the second one of a selection.
+    bool more = false; ///< The next action is of the same coroutine or thread.
+
+    bool sends() const { return word.front() == '+'; }
+    bool receives() const { return word.front() == '-'; }
+    bool waits() const { return (sends() || receives()) && !has('t'); }
+};
+std::array<action, 12> actions;
+std::size_t action_count = 0;
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+std::size_t value_of(char digit) {
+    return static_cast<std::size_t>(digit - '0');
+}
+
+/// Reads `+0s:b`.
+void read_action(std::string_view text) {
+    action& a = actions.at(action_count++);
+    a = {};
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    a.word = text.substr(0, colon);
+    for (std::size_t i = 0; i != a.word.size(); ++i) {
+        const char letter = a.word[i];
+        if (letter == '*') {
+            a.count = value_of(a.word[++i]);
+        } else if (is_digit(letter)) {
+            a.number = value_of(letter);
+        } else {
+            require(std::string_view("+-st!uxX").find(letter) != text.npos ||
+                        !(a.sends() || a.receives()),
+                    "the scene's text has an unknown mark");
+            a.add(letter);
+        }
+    }
+    const std::string_view places = colon == text.size() ? "a" : text.substr(colon + 1);
+    a.place = static_cast<std::size_t>(places[0] - 'a');
+    if (places.size() == 2) {
+        a.other_place = static_cast<std::size_t>(places[1] - 'a');
     }
 }
 
-/// What the actors of a scene use.
+/// Reads the scene.
+void read() {
+    action_count = 0;
+    read_actors(action_count, [](const actor& each) {
+        std::string_view rest = each.word;
+        rest.remove_prefix(each.kind() == 'L' || each.kind() == 'B' ? 1 : 0);
+        while (!rest.empty()) {
+            const std::size_t end = std::min(rest.find_first_of(",>"), rest.size());
+            read_action(rest.substr(0, end));
+            actions[action_count - 1].more = rest.substr(end).starts_with('>');
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+        }
+    });
+}
+
+/// Two channels, and what the actors do there.
 template <class Channel>
-struct stage {
+class stage {
+public:
     /// @param limit  of the channel, and of the other one.
-    explicit stage(std::size_t limit, std::size_t other = 0)
-        : at(std::make_unique<Channel>(limit)), beside(other) {
+    stage(std::size_t limit, std::size_t other)
+        : owned_(std::make_unique<Channel>(limit)), beside_(other),
+          places_{owned_.get(), &beside_} {
         fates.fill(fate::none);
         next_out = 0;
         in_order = false;
         waiting_senders = waiting_receivers = 0;
         is_destroyed = false;
+        has_buffer = limit != 0;
+        read();
     }
-
-    template <class... Limit>
-    void send(std::size_t number, Limit... limit) {
-        ++waiting_senders;
-        sent(sync_wait(at->send(parcel(number), limit...)), number);
-    }
-    void try_send(std::size_t number) {
-        ++waiting_senders;
-        sent(at->try_send(parcel(number)), number);
-    }
-    template <class... Limit>
-    bool receive(Limit... limit) {
-        ++waiting_receivers;
-        auto result = sync_wait(at->receive(limit...));
-        const bool has = result.has_value();
-        received(std::move(result));
-        return has;
-    }
-    void try_receive() {
-        ++waiting_receivers;
-        received(at->try_receive());
-    }
-    /// Sends the items from `first` on.
-    template <std::size_t Count, class... Limit>
-    void send_all(std::size_t first, Limit... limit) {
-        ++waiting_senders;
-        std::array<parcel, Count> items;
-        for (std::size_t i = 0; i != Count; ++i) {
-            items[i] = parcel(first + i);
-        }
-        auto result = sync_wait(at->send_all(items, limit...));
-        --waiting_senders;
-        const std::size_t left = result ? 0 : result.returned().size();
-        for (std::size_t i = 0; i != Count; ++i) {
-            ++waiting_senders;
-            if (i < Count - left) {
-                sent(exchange_result<void, parcel>(detail::nothing()), first + i);
-            } else {
-                sent(exchange_result<void, parcel>(exchange_errc::closed, std::move(items[i])),
-                     first + i);
-            }
-        }
-    }
-    template <std::size_t Most, class... Limit>
-    void receive_some(Limit... limit) {
-        ++waiting_receivers;
-        std::array<parcel, Most> places;
-        auto result = sync_wait(at->receive_some(places, limit...));
-        --waiting_receivers;
-        require(!result || *result != 0, "a batch of nothing");
-        for (std::size_t i = 0; result && i != *result; ++i) {
-            got(places[i]);
-        }
-    }
-    static void take_from(Channel& from) {
-        for (parcel& each : from.close_and_take()) {
-            got(each);
-        }
-    }
-    void take() { take_from(*at); }
-    void destroy() {
-        is_destroyed = true;
-        at.reset();
-    }
-    detail::stop_token token() { return detail::stop_token(stop); }
 
     /// Runs the threads until nothing goes on, checks what waits, closes, and checks again.
-    template <class... Body>
-    void play(Body... bodies) {
-        start(bodies...);
+    void play() {
+        start_actors(*this);
         the_checker().settle();
         if (!is_destroyed) {
-            const std::size_t inside = at->size();
+            const std::size_t inside = owned_->size();
             require(waiting_receivers == 0 || (waiting_senders == 0 && inside == 0),
                     "a receiver waits although there is an item");
-            require(waiting_senders == 0 || inside != 0 || at->limit() == 0,
+            require(waiting_senders == 0 || inside != 0 || owned_->limit() == 0,
                     "a sender waits although there is room");
-            require(std::is_same_v<Channel, heavy> || waiting_senders == 0 || inside >= at->limit(),
+            require(std::is_same_v<Channel, heavy> || waiting_senders == 0 ||
+                        inside >= owned_->limit(),
                     "a sender waits although there is room for its item");
-            require(!nobody_stays || waiting_senders + waiting_receivers == 0, "a party waits");
-            require(!at->is_closed() || waiting_senders + waiting_receivers == 0,
+            require(!none_waits_ || waiting_senders + waiting_receivers == 0, "a party waits");
+            require(!owned_->is_closed() || waiting_senders + waiting_receivers == 0,
                     "a party waits in a closed channel");
-            at->close();
+            owned_->close();
         }
-        beside.close();
+        beside_.close();
         the_checker().join();
         require(waiting_senders + waiting_receivers == 0, "a party has never ended");
         if (!is_destroyed) {
-            take();
+            take_from(*owned_);
         }
-        take_from(beside);
+        take_from(beside_);
         for (const fate each : fates) {
             require(each != fate::given && each != fate::inside, "an item was lost");
         }
     }
 
-    std::unique_ptr<Channel> at;
-    Channel beside; ///< For selections.
-    stop_source stop;
-    bool nobody_stays = false; ///< At rest.
-};
-
-// ---- Threads
-
-template <std::size_t Limit>
-void pairs() {
-    stage<plain> s(Limit);
-    in_order = true;
-    s.play(
-        [&] {
-            s.send(0);
-            s.send(1);
-        },
-        [&] {
-            s.receive();
-            s.receive();
-        });
-}
-
-template <std::size_t Limit>
-void two_senders() {
-    stage<plain> s(Limit);
-    s.play([&] { s.send(0); }, [&] { s.send(1); }, [&] { s.receive(); });
-}
-
-template <std::size_t Limit>
-void two_receivers() {
-    stage<plain> s(Limit);
-    s.play([&] { s.receive(); }, [&] { s.receive(); },
-           [&] {
-               s.send(0);
-               s.send(1);
-           });
-}
-
-/// The channel is full when the sender comes, and a stop would like to end its wait.
-template <class Channel>
-void stopped_sender() {
-    stage<Channel> s(1);
-    s.try_send(0);
-    s.play([&] { s.send(2, s.token()); }, [&] { s.receive(); }, [&] { s.stop.request_stop(); });
-}
-
-template <std::size_t Limit>
-void stopped_receiver() {
-    stage<plain> s(Limit);
-    s.play([&] { s.receive(s.token()); }, [&] { s.send(0); }, [&] { s.stop.request_stop(); });
-}
-
-template <std::size_t Limit>
-void tries() {
-    stage<plain> s(Limit);
-    s.play([&] { s.try_send(0); }, [&] { s.receive(); },
-           [&] {
-               s.try_receive();
-               s.try_send(1);
-           });
-}
-
-template <std::size_t Limit>
-void closer() {
-    stage<plain> s(Limit);
-    s.play([&] { s.send(0); }, [&] { s.receive(); }, [&] { s.at->close(); });
-}
-
-/// The same, and a sender waits.
-void closer_full() {
-    stage<plain> s(1);
-    s.try_send(0);
-    s.play([&] { s.send(1); }, [&] { s.receive(); }, [&] { s.at->close(); });
-}
-
-/// A cancellation ends the waits that have begun. A party that comes later waits.
-template <std::size_t Limit>
-void canceller() {
-    stage<plain> s(Limit);
-    s.play([&] { s.send(0); }, [&] { s.receive(); }, [&] { s.at->cancel(); });
-}
-
-/// The same of senders, of which a stop or a receiver takes out one, while another comes.
-void canceller_full() {
-    stage<plain> s(1);
-    s.try_send(0);
-    s.play([&] { s.send(1, s.token()); },
-           [&] {
-               s.at->cancel();
-               s.send(2);
-           },
-           [&] { s.stop.request_stop(); });
-}
-
-void two_cancellers() {
-    stage<plain> s(1);
-    s.try_send(0);
-    s.play([&] { s.send(1); }, [&] { s.at->cancel(); }, [&] { s.at->close(); });
-}
-
-/// A sender that is cancelled destroys the channel, while the cancellation may be under way.
-void destroyed_during_cancel() {
-    stage<plain> s(0);
-    s.play([at = s.at.get()] { at->cancel(); },
-           [&, at = s.at.get()] {
-               ++waiting_receivers;
-               auto result = sync_wait(at->receive());
-               received(std::move(result));
-               s.destroy();
-           });
-}
-
-/// A channel that is opened again serves those that come then, and none that the close ended.
-void reopened() {
-    stage<plain> s(0);
-    s.play([&] { s.send(0); }, [&] { s.receive(); },
-           [&] {
-               s.at->close();
-               s.at->reset();
-           });
-}
-
-/// The item that was there before the close can be received after it.
-void left_over() {
-    stage<plain> s(1);
-    s.try_send(0);
-    s.play([&] { require(s.receive(), "a closed channel keeps its item"); },
-           [&] { s.at->close(); });
-}
-
-template <std::size_t Limit>
-void taker() {
-    stage<plain> s(Limit);
-    s.play([&] { s.send(0); }, [&] { s.receive(); }, [&] { s.take(); });
-}
-
-/// The one that takes the items destroys the channel, if a receiver has seen the close, too.
-void two_closers() {
-    stage<plain> s(1);
-    s.try_send(0);
-    s.play([&] { s.at->close(); }, [&] { s.take(); }, [&] { s.send(1); });
-}
-
-// ---- Weights and limits
-
-/// A heavy item waits at the head, and leaves; a light one behind it has room.
-void heavy_withdraws() {
-    stage<heavy> s(2);
-    s.nobody_stays = true;
-    s.try_send(0);
-    s.play([&] { s.send(1, s.token()); }, [&] { s.send(2); }, [&] { s.stop.request_stop(); });
-}
-
-void heavy_admitted() {
-    stage<heavy> s(2);
-    in_order = true;
-    s.try_send(0);
-    s.try_send(2);
-    next_out = 0;
-    in_order = false;
-    s.play([&] { s.send(3); }, [&] { s.send(4); },
-           [&] {
-               s.receive();
-               s.receive();
-           });
-}
-
-test::detached_coroutine send_bare(heavy& at, std::size_t number) {
-    ++waiting_senders;
-    auto result = co_await at.send(parcel(number));
-    sent(std::move(result), number);
-}
-
-/// A heavy item waits, and a light one would have room.
-void heavy_first() {
-    stage<heavy> s(2);
-    in_order = true;
-    s.try_send(0);
-    send_bare(*s.at, 1);
-    s.play([&] { s.try_send(2); },
-           [&] {
-               s.receive();
-               s.receive();
-           });
-}
-
-/// An item that leaves makes room for its weight.
-void weight_freed() {
-    stage<heavy> s(3);
-    s.try_send(0);
-    s.try_send(1);
-    s.play(
-        [&] {
-            s.receive();
-            s.try_send(2);
-            require(s.at->size() == 2, "there was no room for an item");
-        },
-        [&] { s.try_send(3); });
-}
-
-/// Heavier than the limit.
-void too_heavy() {
-    stage<heavy> s(1);
-    s.play([&] { s.send(1); }, [&] { s.send(3); }, [&] { s.receive(); });
-}
-
-void limit_raised() {
-    stage<plain> s(1);
-    s.try_send(0);
-    s.play([&] { s.send(1); }, [&] { s.send(2); }, [&] { s.at->set_limit(3); });
-}
-
-void limit_raised_from_nothing() {
-    stage<plain> s(0);
-    s.play([&] { s.send(0); }, [&] { s.receive(); }, [&] { s.at->set_limit(1); });
-}
-
-/// A higher limit must not admit a sender that the close has not completed yet.
-void limit_raised_during_take() {
-    stage<plain> s(1);
-    s.try_send(0);
-    s.play([&] { s.send(1); },
-           [&] {
-               s.take();
-               require(s.at->size() == 0, "an item is in a channel that was closed and emptied");
-           },
-           [&] { s.at->set_limit(2); });
-}
-
-// ---- Batches
-
-template <std::size_t Limit>
-void batch_of_senders() {
-    stage<plain> s(Limit);
-    in_order = true;
-    s.play([&] { s.template send_all<3>(0); },
-           [&] {
-               s.receive();
-               s.template receive_some<3>();
-           });
-}
-
-template <std::size_t Limit>
-void batch_over_two() {
-    stage<plain> s(Limit);
-    s.play([&] { s.send(0); }, [&] { s.send(1); }, [&] { s.template receive_some<2>(); });
-}
-
-void batch_to_two() {
-    stage<plain> s(1);
-    s.play([&] { s.receive(); }, [&] { s.receive(); }, [&] { s.send_all<3>(0, s.token()); },
-           [&] { s.stop.request_stop(); });
-}
-
-/// A receiver of the first item destroys the channel, while the sender goes on with the second.
-void batch_destroyed() {
-    stage<plain> s(0);
-    s.play(
-        [&, at = s.at.get()] {
-            ++waiting_senders;
-            std::array<parcel, 2> items{parcel(0), parcel(1)};
-            auto result = sync_wait(at->send_all(items));
-            --waiting_senders;
-            require(!result && result.returned().size() == 1, "nobody has received the second");
-            turn_into(1, fate::given, fate::returned, "an item was returned that has left");
-        },
-        [&] {
-            if (s.receive()) {
-                s.destroy();
+    void act(const actor& each) {
+        const auto mine = std::span<const action>(actions).subspan(each.first, each.count);
+        if (each.kind() == 'L') {
+            serial_loop& here = loops_.at(loop_number(each));
+            if (each.when == '<') {
+                const executor_scope on(here.executor());
+                begin(mine, here);
+            } else {
+                here.run([&] { begin(mine, here); });
             }
-        });
-}
-
-/// The same, while the first two are inside, and the third needs another section.
-void batch_destroyed_inside() {
-    stage<plain> s(3);
-    s.play(
-        [at = s.at.get()] {
-            ++waiting_senders;
-            std::array<parcel, 3> items{parcel(0), parcel(1), parcel(2)};
-            auto result = sync_wait(at->send_all(items));
-            --waiting_senders;
-            for (std::size_t i = 3 - (result ? 0 : result.returned().size()); i != 3; ++i) {
-                turn_into(i, fate::given, fate::returned, "an item was returned that has left");
-            }
-        },
-        [&] {
-            if (s.receive()) {
-                s.destroy();
-            }
-        });
-}
-
-// ---- Destruction
-
-/// A receiver whose receive has returned destroys the channel; no other party comes. The call of
-/// the sender may still be under way, and a stop may be withdrawing it.
-template <std::size_t Limit>
-void destroyed_by_receiver() {
-    stage<plain> s(Limit);
-    s.play(
-        [&, at = s.at.get()] {
-            ++waiting_senders;
-            sent(sync_wait(at->send(parcel(0))), 0);
-        },
-        [&] {
-            if (s.receive()) {
-                s.destroy();
-            }
-        });
-}
-
-void destroyed_by_sender() {
-    stage<plain> s(0);
-    s.play(
-        [&, at = s.at.get()] {
-            ++waiting_receivers;
-            received(sync_wait(at->receive(s.token())));
-        },
-        [&] {
-            ++waiting_senders;
-            auto result = sync_wait(s.at->send(parcel(0), s.token()));
-            const bool has = result.has_value();
-            sent(std::move(result), 0);
-            if (has) {
-                s.destroy();
-            }
-        },
-        [&] { s.stop.request_stop(); });
-}
-
-/// A receiver that finds the channel closed destroys it, while the close may still be under way.
-void destroyed_during_close() {
-    stage<plain> s(1);
-    s.play([at = s.at.get()] { at->close(); },
-           [&, at = s.at.get()] {
-               ++waiting_receivers;
-               auto result = sync_wait(at->receive());
-               require(!result, "nobody sends");
-               received(std::move(result));
-               s.destroy();
-           });
-}
-
-void destroyed_during_take() {
-    stage<plain> s(1);
-    s.try_send(0);
-    s.play(
-        [at = s.at.get()] {
-            for (parcel& each : at->close_and_take()) {
-                got(each);
-            }
-        },
-        [&, at = s.at.get()] {
-            while (true) {
-                ++waiting_receivers;
-                auto result = sync_wait(at->receive());
-                const bool closed = !result;
-                received(std::move(result));
-                if (closed) {
-                    break;
+        } else if (each.kind() == 'B') {
+            go_on(mine, nullptr);
+        } else if (each.word == "run") {
+            loops_[0].run([] {});
+        } else if (each.word == "in_order") {
+            in_order = true;
+        } else if (each.word == "none_waits") {
+            none_waits_ = true;
+        } else {
+            for (const action& a : mine) {
+                if (a.waits()) {
+                    wait_by_thread(a);
+                } else {
+                    act_at_once(a);
                 }
             }
-            s.destroy();
-        });
-}
-
-// ---- Loops, and coroutines without an executor
-
-test::detached_coroutine send_on(plain& at, std::size_t number, serial_loop& here,
-                                 detail::stop_token stop) {
-    ++waiting_senders;
-    auto result = co_await at.send(parcel(number), std::move(stop));
-    sent(std::move(result), number);
-    here.end_work();
-}
-
-test::detached_coroutine receive_on(plain& at, serial_loop& here) {
-    ++waiting_receivers;
-    auto result = co_await at.receive();
-    received(std::move(result));
-    here.end_work();
-}
-
-test::detached_coroutine send_and_destroy(stage<plain>& s, std::size_t number, serial_loop& here) {
-    ++waiting_senders;
-    auto result = co_await s.at->send(parcel(number));
-    sent(std::move(result), number);
-    s.destroy();
-    here.end_work();
-}
-
-/// A batch of receivers admits two senders, of which the first destroys the channel at once. The
-/// items that are left go with it.
-void admitted_destroys() {
-    stage<plain> s(2);
-    s.try_send(0);
-    s.try_send(1);
-    serial_loop loop;
-    {
-        const executor_scope here(loop.executor());
-        loop.begin_work();
-        loop.begin_work();
-        send_and_destroy(s, 2, loop);
-        send_on(*s.at, 3, loop, {});
+        }
     }
-    s.play([&] { loop.run([] {}); }, [&] { s.receive_some<2>(); });
-}
 
-/// Destroys the channel if the item has this number.
-void receive_and_destroy(stage<plain>& s, std::size_t number) {
-    ++waiting_receivers;
-    auto result = sync_wait(s.at->receive());
-    const bool is_last = result && result->number() == number;
-    received(std::move(result));
-    if (is_last) {
-        s.destroy();
-    }
-}
+private:
+    // ---- Operations that wait: how each begins, and what must be true at its end. `end` returns
+    // whether it has succeeded.
 
-/// The same, but the receiver of the first admitted item destroys the channel.
-void admitted_item_destroys() {
-    stage<plain> s(2);
-    s.try_send(0);
-    s.try_send(1);
-    serial_loop loop;
-    {
-        const executor_scope here(loop.executor());
-        loop.begin_work();
-        loop.begin_work();
-        send_on(*s.at, 2, loop, {});
-        send_on(*s.at, 3, loop, {});
-    }
-    s.play([&] { loop.run([] {}); },
-           [at = s.at.get()] {
-               std::array<parcel, 2> places;
-               ++waiting_receivers;
-               const auto result = sync_wait(at->receive_some(places));
-               --waiting_receivers;
-               for (std::size_t i = 0; result && i != *result; ++i) {
-                   got(places[i]);
-               }
-           },
-           [&] { receive_and_destroy(s, 2); });
-}
+    struct sending {
+        stage& s;
+        const action& a;
 
-/// The same with one sender, which a stop withdraws meanwhile.
-void stopped_item_destroys() {
-    stage<plain> s(1);
-    s.try_send(0);
-    serial_loop loop;
-    s.play(
-        [&] {
-            loop.run([&] {
-                loop.begin_work();
-                send_on(*s.at, 1, loop, s.token());
-            });
-        },
-        [at = s.at.get()] {
+        auto begin(auto... limit) {
+            ++waiting_senders;
+            return s.at(a).send(parcel(*a.number), limit...);
+        }
+        bool end(auto result) { return sent(std::move(result), *a.number); }
+    };
+
+    struct receiving {
+        stage& s;
+        const action& a;
+
+        auto begin(auto... limit) {
             ++waiting_receivers;
-            received(sync_wait(at->receive()));
-        },
-        [&] { receive_and_destroy(s, 1); }, [&] { s.stop.request_stop(); });
-}
-
-template <std::size_t Limit>
-void two_loops() {
-    stage<plain> s(Limit);
-    serial_loop first;
-    serial_loop second;
-    s.play(
-        [&] {
-            first.run([&] {
-                first.begin_work();
-                first.begin_work();
-                send_on(*s.at, 0, first, s.token());
-                send_on(*s.at, 1, first, s.token());
-            });
-        },
-        [&] {
-            second.run([&] {
-                second.begin_work();
-                receive_on(*s.at, second);
-            });
-        },
-        [&] { s.stop.request_stop(); });
-}
-
-test::detached_coroutine receive_bare(plain& at) {
-    ++waiting_receivers;
-    auto result = co_await at.receive();
-    received(std::move(result));
-}
-
-void inline_receivers() {
-    stage<plain> s(1);
-    receive_bare(*s.at);
-    s.play([&] { receive_bare(*s.at); }, [&] { s.send(0); }, [&] { s.at->close(); });
-}
-
-// ---- Selections
-
-/// Receives from one of two channels.
-template <class... Limit>
-void select_receive(stage<plain>& a, plain& b, Limit... limit) {
-    ++waiting_receivers;
-    auto one = sync_wait(select(a.at->receive(), b.receive(), limit...));
-    --waiting_receivers;
-    if (one.index() == 0 && one.template get<0>()) {
-        got(*one.template get<0>());
-    } else if (one.index() == 1 && one.template get<1>()) {
-        got(*one.template get<1>());
-    }
-}
-
-template <std::size_t Limit>
-void select_between() {
-    stage<plain> a(Limit, Limit);
-    plain& b = a.beside;
-    a.play([&] { select_receive(a, b); }, [&] { a.try_send(0); },
-           [&] {
-               ++waiting_senders;
-               auto result = sync_wait(b.send(parcel(1), a.token()));
-               sent(std::move(result), 1);
-           },
-           [&] { a.stop.request_stop(); });
-}
-
-/// Two selections, each of which sends where the other receives.
-template <std::size_t Limit>
-void select_crossed() {
-    stage<plain> a(Limit, Limit);
-    plain& b = a.beside;
-    const auto cross = [](plain& to, plain& from, std::size_t number) {
-        ++waiting_senders;
-        auto one = sync_wait(select(to.send(parcel(number)), from.receive()));
-        sent(std::move(one.template get<0>()), number);
-        if (one.index() == 1 && one.template get<1>()) {
-            got(*one.template get<1>());
+            return s.at(a).receive(limit...);
+        }
+        /// Only the item that is asked for counts.
+        bool end(auto result) {
+            const auto number = received(result);
+            return number && number == a.number.value_or(*number);
         }
     };
-    a.play([&] { cross(*a.at, b, 0); }, [&] { cross(b, *a.at, 1); });
-}
 
-/// The channel is full. A sender's selection waits at the head while a receiver makes room and a
-/// stop ends the selection; another sender is behind it.
-void select_sender_admitted() {
-    stage<plain> a(1, 0);
-    plain& b = a.beside;
-    a.try_send(0);
-    a.play(
-        [&] {
+    struct sending_all {
+        stage& s;
+        const action& a;
+        std::array<parcel, 3> items{};
+
+        auto begin(auto... limit) {
+            for (std::size_t i = 0; i != a.count; ++i) {
+                items.at(i) = parcel(*a.number + i);
+            }
+            waiting_senders += a.count;
+            return s.at(a).send_all(std::span(items).first(a.count), limit...);
+        }
+        bool end(auto result) {
+            const std::size_t left = result ? 0 : result.returned().size();
+            for (std::size_t i = 0; i != a.count; ++i) {
+                using each = exchange_result<void, parcel>;
+                sent(i < a.count - left ? each(detail::nothing())
+                                        : each(exchange_errc::closed, std::move(items.at(i))),
+                     *a.number + i);
+            }
+            return left == 0;
+        }
+    };
+
+    struct receiving_some {
+        stage& s;
+        const action& a;
+        std::array<parcel, 3> places{};
+
+        auto begin(auto... limit) {
+            ++waiting_receivers;
+            return s.at(a).receive_some(std::span(places).first(a.count), limit...);
+        }
+        bool end(auto result) {
+            --waiting_receivers;
+            require(!result || *result != 0, "a batch of nothing");
+            for (std::size_t i = 0; result && i != *result; ++i) {
+                got(places.at(i));
+            }
+            return result.has_value();
+        }
+    };
+
+    struct receiving_either {
+        stage& s;
+        const action& a;
+
+        auto begin(auto... limit) {
+            ++waiting_receivers;
+            return select(s.at(a).receive(), s.other_at(a).receive(), limit...);
+        }
+        bool end(auto selection) {
+            --waiting_receivers;
+            return got_by<0>(selection) || got_by<1>(selection);
+        }
+    };
+
+    struct sending_or_receiving {
+        stage& s;
+        const action& a;
+
+        auto begin(auto... limit) {
             ++waiting_senders;
-            auto one = sync_wait(select(a.at->send(parcel(1)), b.receive(), a.token()));
-            sent(std::move(one.template get<0>()), 1);
-        },
-        [&] { a.send(2); }, [&] { a.receive(); }, [&] { a.stop.request_stop(); });
-}
+            return select(s.at(a).send(parcel(*a.number)), s.other_at(a).receive(), limit...);
+        }
+        bool end(auto selection) {
+            const bool has_sent = sent(std::move(selection.template get<0>()), *a.number);
+            return got_by<1>(selection) || has_sent;
+        }
+    };
 
-void select_closed() {
-    stage<plain> a(1, 1);
-    plain& b = a.beside;
-    a.play([&] { select_receive(a, b); }, [&] { a.send(0, a.token()); }, [&] { b.close(); });
-}
-
-/// A held selection takes an item and admits a sender whose own selection is held (I55).
-void select_admits_select() {
-    stage<plain> a(1, 0);
-    plain& b = a.beside;
-    a.try_send(0);
-    a.play(
-        [&] {
-            ++waiting_senders;
-            auto one = sync_wait(select(a.at->send(parcel(1)), b.receive(), a.token()));
-            sent(std::move(one.template get<0>()), 1);
-        },
-        [&] { select_receive(a, b, a.token()); }, [&] { a.stop.request_stop(); });
-}
-
-test::detached_coroutine send_then_try(plain& at, plain& then) {
-    ++waiting_senders;
-    auto result = co_await at.send(parcel(1));
-    sent(std::move(result), 1);
-    ++waiting_senders;
-    sent(then.try_send(parcel(2)), 2);
-}
-
-/// A selection takes an item and admits a sender, which resumes inline and comes to the other
-/// channel of the selection (I55).
-template <bool Swapped>
-void select_admits_inline() {
-    stage<plain> s(1, 1);
-    plain& full = Swapped ? s.beside : *s.at;
-    plain& empty = Swapped ? *s.at : s.beside;
-    s.play([&] { select_receive(s, s.beside); },
-           [&] {
-               ++waiting_senders;
-               sent(full.try_send(parcel(0)), 0);
-               send_then_try(full, empty);
-           });
-}
-
-test::detached_coroutine select_on(stage<plain>& s, serial_loop& here) {
-    ++waiting_receivers;
-    auto one = co_await select(s.at->receive(), s.beside.receive(), s.token());
-    --waiting_receivers;
-    require(one.index() == select_npos || !one.get<0>(), "nobody sends");
-    here.end_work();
-}
-
-/// A selection waits while its channel is destroyed. A stop may have ended it, but it has not left
-/// the channel (I53).
-void select_outlives_channel() {
-    stage<plain> s(1);
-    serial_loop loop;
-    {
-        const executor_scope here(loop.executor());
-        loop.begin_work();
-        select_on(s, loop);
+    /// Calls `wait` with the operation, and perhaps the token that stops it.
+    void with_operation(const action& a, auto wait) {
+        const auto with = [&]<class Operation>(std::type_identity<Operation>) {
+            if (a.has('s')) {
+                wait(Operation{*this, a}, detail::stop_token(stop_));
+            } else {
+                wait(Operation{*this, a});
+            }
+        };
+        if (a.other_place) {
+            a.sends() ? with(std::type_identity<sending_or_receiving>())
+                      : with(std::type_identity<receiving_either>());
+        } else if (a.count != 1) {
+            a.sends() ? with(std::type_identity<sending_all>())
+                      : with(std::type_identity<receiving_some>());
+        } else {
+            a.sends() ? with(std::type_identity<sending>()) : with(std::type_identity<receiving>());
+        }
     }
-    s.play([&] { loop.run([] {}); }, [&] { s.destroy(); }, [&] { s.stop.request_stop(); });
-}
 
-constexpr std::array all{
-    scene{"buffer_rendezvous", "two items without a buffer", pairs<0>},
-    scene{"buffer_of_one", "two items through a buffer of one", pairs<1>},
-    scene{"buffer_of_two", "the same, of two", pairs<2>},
-    scene{"buffer_senders", "two senders without a buffer", two_senders<0>},
-    scene{"buffer_senders_one", "the same, and a buffer of one", two_senders<1>},
-    scene{"buffer_receivers", "two receivers without a buffer", two_receivers<0>},
-    scene{"buffer_receivers_one", "the same, and a buffer of one", two_receivers<1>},
-    scene{"buffer_stopped_sender", "a sender is admitted or stopped", stopped_sender<plain>},
-    scene{"buffer_stopped_heavy", "the same, with weights", stopped_sender<heavy>},
-    scene{"buffer_stopped_receiver", "a receiver is served or stopped", stopped_receiver<0>},
-    scene{"buffer_stopped_receiver_one", "the same, and a buffer", stopped_receiver<1>},
-    scene{"buffer_tries", "tries beside a receiver", tries<0>},
-    scene{"buffer_tries_one", "the same, and a buffer", tries<1>},
-    scene{"buffer_closer", "a close", closer<0>},
-    scene{"buffer_closer_one", "the same, and a buffer", closer<1>},
-    scene{"buffer_closer_full", "the same, and a sender waits", closer_full},
-    scene{"buffer_canceller", "a cancellation", canceller<0>},
-    scene{"buffer_canceller_one", "the same, and a buffer", canceller<1>},
-    scene{"buffer_canceller_full", "the same, a sender waits, and one comes", canceller_full},
-    scene{"buffer_two_cancellers", "a cancellation, and a close", two_cancellers},
-    scene{"buffer_destroyed_during_cancel", "a receiver that was cancelled destroys it",
-          destroyed_during_cancel},
-    scene{"buffer_reopened", "a close, and a new begin", reopened},
-    scene{"buffer_left_over", "an item is received after the close", left_over},
-    scene{"buffer_taker", "a close that takes the items", taker<1>},
-    scene{"buffer_two_closers", "a close, and one that takes the items", two_closers},
-    scene{"buffer_heavy_withdraws", "a heavy item leaves, a light one has room", heavy_withdraws},
-    scene{"buffer_heavy_admitted", "a heavy item waits for two light ones", heavy_admitted},
-    scene{"buffer_heavy_first", "a light item does not pass a heavy one", heavy_first},
-    scene{"buffer_weight_freed", "an item leaves with its weight", weight_freed},
-    scene{"buffer_too_heavy", "items that are heavier than the limit", too_heavy},
-    scene{"buffer_limit_raised", "two senders wait, and the limit rises by two", limit_raised},
-    scene{"buffer_limit_raised_from_nothing", "a rendezvous gets a buffer",
-          limit_raised_from_nothing},
-    scene{"buffer_limit_raised_during_take", "a limit rises while the items are taken",
-          limit_raised_during_take},
-    scene{"buffer_batch_rendezvous", "a batch of three, without a buffer", batch_of_senders<0>},
-    scene{"buffer_batch", "the same, and a buffer of two", batch_of_senders<2>},
-    scene{"buffer_batch_over_two", "a batch of receivers takes from two senders",
-          batch_over_two<0>},
-    scene{"buffer_batch_over_two_one", "the same, and a buffer", batch_over_two<1>},
-    scene{"buffer_batch_to_two", "a batch serves two receivers; a stop", batch_to_two},
-    scene{"buffer_batch_destroyed", "a receiver of its first item destroys the channel",
-          batch_destroyed},
-    scene{"buffer_batch_destroyed_inside", "the same, while the first items are inside",
-          batch_destroyed_inside},
-    scene{"buffer_admitted_destroys", "one of two admitted senders destroys the channel",
-          admitted_destroys},
-    scene{"buffer_admitted_item_destroys", "the receiver of the first one's item destroys it",
-          admitted_item_destroys},
-    scene{"buffer_stopped_item_destroys", "the same with one sender, and a stop",
-          stopped_item_destroys},
-    scene{"buffer_destroyed_by_receiver", "a receiver destroys the channel",
-          destroyed_by_receiver<0>},
-    scene{"buffer_destroyed_by_receiver_one", "the same, and a buffer", destroyed_by_receiver<1>},
-    scene{"buffer_destroyed_by_sender", "a sender destroys the channel; a stop",
-          destroyed_by_sender},
-    scene{"buffer_destroyed_during_close", "a receiver that finds it closed destroys it",
-          destroyed_during_close},
-    scene{"buffer_destroyed_during_take", "the same, while the items are taken",
-          destroyed_during_take},
-    scene{"buffer_two_loops", "two senders on a loop, a receiver on another; a stop", two_loops<0>},
-    scene{"buffer_two_loops_one", "the same, and a buffer", two_loops<1>},
-    scene{"buffer_inline_receivers", "receivers resume inline, and a close", inline_receivers},
-    scene{"buffer_select", "a selection of two receives", select_between<0>},
-    scene{"buffer_select_one", "the same, and buffers", select_between<1>},
-    scene{"buffer_select_crossed", "two selections send to each other", select_crossed<0>},
-    scene{"buffer_select_crossed_one", "the same, and buffers", select_crossed<1>},
-    scene{"buffer_select_sender", "a selection waits at the head of the senders",
-          select_sender_admitted},
-    scene{"buffer_select_closed", "a case is closed while another has an item", select_closed},
-    scene{"buffer_select_admits_select", "a selection makes room for another",
-          select_admits_select},
-    scene{"buffer_select_outlives_channel", "a channel is destroyed under a selection; a stop",
-          select_outlives_channel},
-    scene{"buffer_select_admits_inline", "a selection makes room for a party that resumes inline",
-          select_admits_inline<false>},
-    scene{"buffer_select_admits_inline_swapped", "the same, and the other channel",
-          select_admits_inline<true>},
+    void wait_by_thread(const action& a) {
+        with_operation(a, [&](auto operation, auto... limit) {
+            for (bool again = true; again;) {
+                auto result = sync_wait(operation.begin(limit...));
+                again = repeats(a, operation.end(std::move(result)));
+            }
+        });
+    }
+
+    /// Starts the coroutines of a loop.
+    void begin(std::span<const action> rest, serial_loop& here) {
+        while (!rest.empty()) {
+            const auto last = std::ranges::find(rest, false, &action::more);
+            const auto count = static_cast<std::size_t>(last - rest.begin()) + 1;
+            here.begin_work();
+            go_on(rest.first(count), &here);
+            rest = rest.subspan(count);
+        }
+    }
+
+    /// Does the rest of a coroutine, up to the next wait.
+    void go_on(std::span<const action> rest, serial_loop* here) {
+        for (; !rest.empty() && !rest.front().waits(); rest = rest.subspan(1)) {
+            act_at_once(rest.front());
+        }
+        if (!rest.empty()) {
+            with_operation(rest.front(), [&](auto operation, auto... limit) {
+                await(std::move(operation), rest.subspan(1), here, limit...);
+            });
+        } else if (here != nullptr) {
+            here->end_work();
+        }
+    }
+    template <class Operation, class... Limit>
+    static test::detached_coroutine await(Operation operation, std::span<const action> then,
+                                          serial_loop* here, Limit... limit) {
+        stage& s = operation.s;
+        for (bool again = true; again;) {
+            auto result = co_await operation.begin(limit...);
+            again = s.repeats(operation.a, operation.end(std::move(result)));
+        }
+        s.go_on(then, here);
+    }
+
+    void act_at_once(const action& a) {
+        if (a.sends()) {
+            ++waiting_senders;
+            sent(at(a).try_send(parcel(*a.number)), *a.number);
+        } else if (a.receives()) {
+            ++waiting_receivers;
+            received(at(a).try_receive());
+        } else if (a.word == "stop") {
+            stop_.request_stop();
+        } else if (a.word == "close") {
+            at(a).close();
+        } else if (a.word == "cancel") {
+            at(a).cancel();
+        } else if (a.word == "reset") {
+            at(a).reset();
+        } else if (a.word == "take") {
+            take_from(at(a));
+        } else if (a.word == "destroy") {
+            destroy();
+        } else if (a.word.starts_with("limit")) {
+            at(a).set_limit(*a.number);
+        } else if (a.word.starts_with("size")) {
+            require(at(a).size() == *a.number, "another number of items is in the channel");
+        } else {
+            the_checker().fail("the scene's text has an unknown word");
+        }
+    }
+
+    /// Does what the marks of an operation ask for after its end.
+    /// @returns whether it is to be repeated.
+    bool repeats(const action& a, bool done) {
+        require(done || !a.has('!'), "a closed channel keeps its item");
+        const bool again = done && a.has('u');
+        if (!again && (a.has('X') || (done && a.has('x')))) {
+            destroy();
+        }
+        return again;
+    }
+
+    static void take_from(Channel& from) {
+        for (parcel& each : from.close_and_take()) {
+            got(each);
+        }
+    }
+    void destroy() {
+        is_destroyed = true;
+        owned_.reset();
+    }
+    Channel& at(const action& a) { return *places_.at(a.place); }
+    Channel& other_at(const action& a) { return *places_.at(*a.other_place); }
+
+    std::unique_ptr<Channel> owned_;
+    Channel beside_; ///< For selections.
+    std::array<Channel*, 2> places_; ///< To be read while a party destroys what is `owned_`.
+    std::array<serial_loop, 2> loops_;
+    stop_source stop_;
+    bool none_waits_ = false; ///< At rest.
 };
 
 } // namespace
 
-std::span<const scene> buffer_scenes() {
-    return all;
+void play_buffer() {
+    std::string_view limits = playing->venue; // `buffer1/0`, `heavy2`
+    const bool weighs = limits.starts_with("heavy");
+    limits.remove_prefix(std::min(limits.find_first_of("0123456789"), limits.size()));
+    require(!limits.empty(), "the scene's text has an unknown venue");
+    const std::size_t first = value_of(limits[0]);
+    const std::size_t other = limits.size() == 3 ? value_of(limits[2]) : 0;
+    if (weighs) {
+        stage<heavy>(first, other).play();
+    } else {
+        stage<plain>(first, other).play();
+    }
 }
 
 } // namespace tryst::model

@@ -48,8 +48,8 @@ void usage(std::FILE* to) {
 
 std::vector<scene> all_scenes() {
     std::vector<scene> all;
-    for (const auto scenes : {litmus_scenes(), text_scenes(), loop_scenes(), buffer_scenes(),
-                              case_set_scenes(), future_scenes()}) {
+    for (const auto scenes :
+         {litmus_scenes(), text_scenes(), loop_scenes(), case_set_scenes(), future_scenes()}) {
         all.insert(all.end(), scenes.begin(), scenes.end());
     }
     for (const scene& s : all) {

@@ -87,6 +87,12 @@ inline std::span<actor> every_actor() {
     return std::span(actors).first(actor_count);
 }
 
+/// Which of the loops is the actor's.
+inline std::size_t loop_number(const actor& each) {
+    const auto before = std::span(actors).first(static_cast<std::size_t>(&each - actors.data()));
+    return static_cast<std::size_t>(std::ranges::count(before, 'L', &actor::kind));
+}
+
 /// Reads the scene's words. `read` reads the parties of each, and counts them in `parties`.
 template <class Read>
 void read_actors(const std::size_t& parties, Read read) {
@@ -172,7 +178,6 @@ private:
 
 std::span<const scene> litmus_scenes();
 std::span<const scene> loop_scenes();
-std::span<const scene> buffer_scenes();
 std::span<const scene> case_set_scenes();
 std::span<const scene> future_scenes();
 /// The scene that a line of scenes.txt is; it refers to the line.
@@ -188,5 +193,6 @@ bool is_tested(std::string_view scene);
 // What plays a scene of scenes.txt.
 void play_exchanges();
 void play_wait_list();
+void play_buffer();
 
 } // namespace tryst::model

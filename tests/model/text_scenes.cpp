@@ -52,9 +52,10 @@ scene scene_of(std::string_view line) {
             *which |= step_called(name);
         }
     });
-    const bool bare =
-        made.venue.starts_with("queue") || made.venue.starts_with("list") || made.venue == "stack";
-    made.body = bare ? play_wait_list : play_exchanges;
+    const auto is_at = [&](auto... venues) { return (made.venue.starts_with(venues) || ...); };
+    made.body = is_at("queue", "list", "stack") ? play_wait_list
+                : is_at("buffer", "heavy")      ? play_buffer
+                                                : play_exchanges;
     return made;
 }
 

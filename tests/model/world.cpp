@@ -387,11 +387,7 @@ private:
         return p.has('o') ? wait - wait : wait;
     }
 
-    serial_loop& loop_of(const actor& each) {
-        const auto before =
-            std::span(actors).first(static_cast<std::size_t>(&each - actors.data()));
-        return loop_.at(static_cast<std::size_t>(std::ranges::count(before, 'L', &actor::kind)));
-    }
+    serial_loop& loop_of(const actor& each) { return loop_.at(loop_number(each)); }
 
     protocol* make_place(std::size_t slots) {
         if constexpr (counts) {
