@@ -65,7 +65,9 @@ public:
         if (how == way::wait) {
             return wait_plainly(limits, make, enter);
         }
-        if (stop.stop_requested()) { // Asio would cancel it later
+        const bool is_untimed = how == way::token || how == way::callback;
+        if (stop.stop_requested() /* Asio would cancel it later */ ||
+            (is_untimed && (!limits.stop || limits.patience))) {
             return wait_plainly(limits, make, end);
         }
         const auto patience = limits.patience.value_or(std::chrono::hours(1));
@@ -74,9 +76,9 @@ public:
         };
         switch (how) {
         case way::token:
-            return wait_with_token(start, enter, stop);
+            return wait_with_token(make, enter, stop);
         case way::callback:
-            return wait_with_callback(start, enter, stop);
+            return wait_with_callback(make, enter, stop);
         case way::coroutine:
             return wait_in_coroutine(start, enter, end, stop);
         default:

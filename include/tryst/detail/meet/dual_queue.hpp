@@ -33,8 +33,8 @@ namespace tryst::detail {
  *   cancelled --leave[Q5]-----> finished    by the second visitor
  *
  * In the paper, `finished` is DONE, `cancelled` is INTERRUPTED after a withdrawal and BROKEN after
- * [Q4]. There, the first visitor of a cell reads the other cursor. Here it always waits, and only a
- * `try_` operation passes.
+ * [Q4]. There, the first visitor of a cell reads the other cursor, and may pass. Here it waits
+ * without reading it, unless it is a `try_` operation, has no memory, or has a void ticket.
  *
  * A party that finds its cell `cancelled` takes another ticket. So does a party whose cell does not
  * exist, because its segment was swept or its ticket is void.
