@@ -864,6 +864,7 @@ def sets() -> Iterator[Mutant]:
     yield mutant(cases, "a case is removed although it is claimed", "        if (!one.leave(is_listed(one))) {\n", "        if (!one.leave(is_listed(one)) && false) {\n")
     yield mutant(cases, "a case is offered before it is listed", "            unlisted_.remove(*one); // before a party may hand it back\n", "",
                  also=("            take_back(word_.end_yield());\n", "            unlisted_.remove(*one);\n            take_back(word_.end_yield());\n"))
+    yield mutant(cases, "what is handed back during a yield is lost", "take_back(word_.end_yield());", "static_cast<void>(word_.end_yield());")
     yield mutant(cases, "a yield never ends", "            take_back(word_.end_yield());\n", "")
     yield mutant(cases, "the result of a destroyed round is lost", "return round_ == nullptr && word_.decided() != nullptr;", "return false;")
     yield mutant("detail/meet/item_buffer.hpp", "a case is taken out after it was handed back",
