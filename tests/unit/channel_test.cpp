@@ -30,6 +30,7 @@
 #include <stop_token>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -1097,6 +1098,13 @@ TEST(SingleThreaded, DoesWhatAChannelWithALockDoes) {
         ASSERT_EQ((story<single_threaded, weighted<itself>>(seed)), (story<weighted<itself>>(seed)))
             << seed;
         ASSERT_EQ((story<single_threaded, counted>(seed)), with_lock) << seed;
+    }
+}
+
+TEST(SingleThreaded, MayBeMadeAndDestroyedOnOtherThreadsThanItsUser) {
+    for (const std::size_t limit : {0U, 2U}) {
+        channel<int, single_threaded> ch(limit);
+        std::thread([&] { EXPECT_EQ(ch.try_send(1).has_value(), limit != 0); }).join();
     }
 }
 

@@ -78,6 +78,7 @@ public:
                 throw std::bad_alloc();
             }
         }
+        disown(); // another thread may be the user
     }
 
     bool is_closed() const noexcept {

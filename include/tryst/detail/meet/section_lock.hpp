@@ -43,7 +43,7 @@ public:
         locked_.store(0, std::memory_order_release);
     }
 
-    /// Between the last section and the destruction.
+    /// After the constructor, and between the last section and the destruction.
     void disown() noexcept {}
 
 private:
