@@ -135,6 +135,20 @@ concept is_span = (std::is_nothrow_constructible_v<Span, const char*> ||
                       { span.end(std::error_code()) } noexcept;
                   };
 
+/// Fails to compile at the first mistake. A function, because clang reports further errors for
+/// members of a class in which an assertion fails.
+template <class Span, bool IsOnly>
+constexpr bool check_span() {
+    static_assert(is_span<Span>,
+                  "tryst::traced<Span>: Span needs a constructor Span(const char*) or "
+                  "Span(const char*, std::source_location), and a function end(std::error_code), "
+                  "both noexcept");
+    static_assert(fits_frames<Span>, "tryst::traced<Span>: Span must not be over-aligned");
+    static_assert(IsOnly,
+                  "tryst: an exchanger has at most one tryst::traced<Span>; tryst::listed is one");
+    return is_span<Span> && fits_frames<Span> && IsOnly;
+}
+
 /// The policies of an exchanger.
 template <class... Policies>
 struct policies {
@@ -147,14 +161,8 @@ struct policies<counted, Others...> : policies<Others...> {
 };
 template <class Span, class... Others>
 struct policies<traced<Span>, Others...> : policies<Others...> {
-    static_assert(is_span<Span>,
-                  "tryst::traced<Span>: Span needs a constructor Span(const char*) or "
-                  "Span(const char*, std::source_location), and a function end(std::error_code), "
-                  "both noexcept");
-    static_assert(fits_frames<Span>, "tryst::traced<Span>: Span must not be over-aligned");
-    static_assert(std::is_void_v<typename policies<Others...>::span>,
-                  "tryst: an exchanger has at most one tryst::traced<Span>; tryst::listed is one");
-    using span = Span;
+    using span = std::conditional_t<
+        detail::check_span<Span, std::is_void_v<typename policies<Others...>::span>>(), Span, void>;
 };
 template <class Unknown, class... Others>
 struct policies<Unknown, Others...> : policies<Others...> {
@@ -214,8 +222,9 @@ struct observed_waiter : waiter {
 template <class... Policies>
 class observer {
 public:
+    using span = typename policies<Policies...>::span;
+    static constexpr bool traces = !std::is_void_v<span>;
     static constexpr bool counts = policies<Policies...>::counts;
-    static constexpr bool traces = !std::is_void_v<typename policies<Policies...>::span>;
     using waiter =
         std::conditional_t<sizeof...(Policies) == 0, detail::waiter, observed_waiter<Policies...>>;
 
