@@ -15,7 +15,7 @@ from .coroutines import FRAME_NAMES, Coroutine, function_block, is_coroutine_nam
 from .exchangers import Exchanger, exchanger_of, exchangers_in, nested
 from .executors import Executor, Loop, is_queue, loop_of
 from .values import (Unreadable, address, at, attempt, is_reference, offset, plain, read_word, required_type,
-                     same_selection, symbol, symbol_around, type_name, type_or_none, unwrapped, word_or_zero)
+                     same_selection, symbol, symbol_around, type_name, unwrapped, word_or_zero)
 from .waits import Waiter
 
 
@@ -167,7 +167,8 @@ def exchangers_near(waiter: Waiter, of: Coroutine) -> Iterator[Exchanger]:
     """The exchangers to which the object that contains a waiter refers: in the frame, or a child of when_any."""
     objects = [(of.address + field.bitpos // 8, field.type) for field in of.layout]
     block = function_block(waiter.run)
-    child = None if block is None else type_or_none(block.function.name.partition("::ended(")[0])
+    is_child = block is not None and "::ended(" in block.function.name  # any_group.hpp
+    child = next((each.type.target() for each in block if each.name == "self"), None) if is_child else None
     for begin, type_ in objects if child is None else [*objects, (waiter.owner, child)]:
         if begin <= waiter.address < begin + type_.sizeof:
             yield from attempt(lambda: exchangers_in(at(begin, type_)), [])

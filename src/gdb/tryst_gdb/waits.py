@@ -294,7 +294,8 @@ def _kernel_text(of: Coroutine, at_: int) -> str:
     type_ = type_or_none("tryst::uring::detail::operation_base")
     for each in of.layout if type_ is not None else ():
         inside = at_ - of.address - each.bitpos // 8
-        if 0 <= inside < each.type.sizeof and "tryst::uring::" in type_name(each.type):
+        name = f"{type_name(each.type)} {each.name}"  # clang's names of temporaries: class_tryst__uring__operation_0
+        if 0 <= inside < each.type.sizeof and re.search("tryst(::|__)uring(::|__)", name):
             request = at(at_ - offset(type_, "coroutine_"), type_)["request_"]
             file = int(request["descriptor"])
             name = str(request["code"]).rsplit("::", 1)[-1]

@@ -212,7 +212,8 @@ private:
         return inside().template start<ended>(given_.group.executor(), this);
     }
     static void ended(executor_node* node) noexcept {
-        static_cast<any_child*>(core::client_of(node))->finish();
+        auto* const self = static_cast<any_child*>(core::client_of(node)); // a name for debuggers
+        self->finish();
     }
     /// The result stays where it is: `when_any` may be destroyed before the others end.
     void finish() noexcept {
