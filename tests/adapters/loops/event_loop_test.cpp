@@ -642,15 +642,15 @@ TYPED_TEST(EventLoop, ServesATimerThatIsArmedBetweenTwoTurns) {
     const tryst::executor_ref ref = on->executor();
     const tryst::executor_scope here(ref);
     if (ref.has_timers()) { // else the timer thread serves the deadlines
-        stopping_timer far(this->host_);
-        stopping_timer near(this->host_);
-        far.deadline = ref.now() + 1h;
-        near.deadline = ref.now() + 1ms;
-        ref.arm(&far);
-        ref.arm(&near);
+        stopping_timer late(this->host_);
+        stopping_timer soon(this->host_);
+        late.deadline = ref.now() + 1h;
+        soon.deadline = ref.now() + 1ms;
+        ref.arm(&late);
+        ref.arm(&soon);
         this->host_.run();
-        EXPECT_GE(ref.now(), near.deadline);
-        ref.disarm(&far);
+        EXPECT_GE(ref.now(), soon.deadline);
+        ref.disarm(&late);
     }
 }
 
