@@ -5,6 +5,7 @@
 #include "support/bare_coroutine.hpp"
 #include "support/executor_end.hpp"
 #include "support/insides.hpp"
+#include "support/new_process.hpp"
 #include "support/shared_numbers.hpp"
 #include "support/tracked.hpp"
 #include "support/waiting_partners.hpp"
@@ -486,7 +487,7 @@ TYPED_TEST(EventLoop, LeavesNothingToADyingExecutor) {
 
 #ifndef NDEBUG
 TYPED_TEST(EventLoop, CatchesAnExecutorThatIsDestroyedByItsOwnTask) {
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    GTEST_FLAG_SET(death_test_style, tryst::test::in_a_new_process);
     tryst::test::executor_end<ending_executor<TypeParam>>::fails_if_its_own_task_does_it();
 }
 #endif
