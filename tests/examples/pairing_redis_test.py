@@ -15,7 +15,7 @@ import unittest
 
 from pairing_support import (
     CLOSED, EXCHANGED, IN_DOUBT, TIMED_OUT, UNAVAILABLE, Client, Server, answer, ask, chosen, item, main, request)
-from programs import TIMEOUT, Redis, run
+from programs import TIMEOUT, Redis, run, until
 
 
 class SeveralServers(unittest.TestCase):
@@ -159,7 +159,7 @@ class SeveralServers(unittest.TestCase):
                                       ("--send-time=1", signal.SIGTERM, (CLOSED, IN_DOUBT))):
             (server,) = self.start(1, option, lease="1000s") # longer than this test may take
             waits = Client(server, request(b"room"))
-            server.until(waiting=1)
+            until(lambda: self.redis.waiting("room") == 1, "it waits in Redis")
             self.redis.command("CONFIG", "SET", "min-replicas-to-write", 1)
             if end:
                 server.signal(end)

@@ -135,6 +135,7 @@ class Bpftrace(unittest.TestCase):
         # The office's waits of 1 ms are among them only where a busy machine made them longer.
         for milliseconds in re.findall(r"(\d+) ms in", said):
             self.assertGreater(int(milliseconds), 10)
+        self.assertRegex(said, r"@long_waits: \d+\n")
         self.assertGreaterEqual(int(re.search(r"@long_waits: (\d+)\n", said)[1]), said.count("thread "))
 
     def test_steps_in_each_second(self) -> None:
