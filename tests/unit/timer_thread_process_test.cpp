@@ -21,7 +21,6 @@ struct calls_very_last {
 #include <tryst/sync_wait.hpp>
 
 #include "support/bare_coroutine.hpp"
-#include "support/new_process.hpp"
 #include "support/queue_executor.hpp"
 
 #include <gtest/gtest.h>
@@ -93,7 +92,7 @@ void run_in_child(Body body) {
         static void run();                                                                         \
     };                                                                                             \
     TEST(suite, name) {                                                                            \
-        GTEST_FLAG_SET(death_test_style, in_a_new_process);                                        \
+        GTEST_FLAG_SET(death_test_style, "threadsafe");                                            \
         EXPECT_EXIT((suite##name##Process::run(), std::exit(success)),                             \
                     ::testing::ExitedWithCode(success), "");                                       \
     }                                                                                              \
@@ -441,7 +440,7 @@ PROCESS_TEST(TimerThreadFailure, DoesNotMatterToAThreadThatServesItsOwnDeadline)
 }
 
 TEST(TimerThreadFailure, EndsTheProgramInASleep) {
-    GTEST_FLAG_SET(death_test_style, in_a_new_process);
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(
         {
             const no_more_threads none;
