@@ -84,8 +84,7 @@ def main() -> int:
     source, folder, compiler, *options = sys.argv[1:]
     text = Path(source).read_text(encoding="utf-8")
     mistakes = mistakes_of(text)
-    folder_of_heads = Path(folder)
-    head = folder_of_heads / f"precompiled_{Path(source).stem}.hpp"
+    head = Path(folder, f"precompiled_{Path(source).stem}.hpp")
     together = head.with_suffix(".cpp")
     head.write_text(re.match(r"((//|#include )[^\n]*\n|\n)+", text)[0], encoding="utf-8")
     together.write_text("".join(
