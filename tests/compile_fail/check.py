@@ -10,7 +10,8 @@ the first error must be the first of these messages, and so on. A message helps 
 error, begin in the first lines, and be one of few.
 
 All mistakes are compiled at once, each in a namespace of its own. A mistake whose message is not found in that output is
-compiled alone, because the compiler complains once of what two mistakes instantiate. FOLDER has what SOURCE begins with,
+compiled alone, because the compiler complains once of what two mistakes instantiate; all are, if an error is of no
+mistake's lines. FOLDER has what SOURCE begins with,
 its comments and includes, as a precompiled header meanwhile.
 """
 
@@ -54,7 +55,7 @@ def mistakes_of(text: str) -> list[Mistake]:
 
 def errors_in(output: str) -> list[list[str]]:
     """The lines of each error: where it is, and the notes after it."""
-    found: list[list[str]] = [[]]
+    found: list[list[str]] = []
     where: list[str] = []
     for line in output.splitlines():
         if PLACE.match(line):
@@ -62,7 +63,7 @@ def errors_in(output: str) -> list[list[str]]:
         elif " error: " in line:
             found.append([*where, line])
             where = []
-        else:
+        elif found:
             found[-1] += [*where, line]
             where = []
     return found
@@ -107,16 +108,20 @@ def main() -> int:
         return 1
     is_clang = "clang" in Path(compiler).resolve().name
     here = re.compile(re.escape(source) + r":(\d+):")
-    of_line: dict[int, list[str]] = {}
+    of_mistake: dict[Mistake, list[str]] = {mistake: [] for mistake in mistakes}
     for error in errors_in("\n".join(compiled(together))) if len(mistakes) > 1 else []:
-        for number in {int(at[1]) for line in error if (at := here.match(line))}:
-            of_line.setdefault(number, []).extend(error)
+        lines = {int(at[1]) for line in error if (at := here.match(line))}
+        authors = [mistake for mistake in mistakes if lines & set(mistake.lines)]
+        for mistake in authors:
+            of_mistake[mistake] += error
+        if not authors:  # it may belong to any
+            of_mistake = {}
+            break
     failed = False
     for mistake in mistakes:
         if mistake.for_clang and not is_clang:
             continue
-        lines = [line for number in mistake.lines for line in of_line.get(number, [])]
-        if complaint_about(lines, mistake.message):
+        if complaint_about(of_mistake.get(mistake, []), mistake.message):
             alone = compiled(f"-DMISTAKE={mistake.number}", source)
             if complaint := complaint_about(alone, mistake.message):
                 print(f"{source}: mistake {mistake.number} {complaint}:\n" + "\n".join(alone))
