@@ -5,7 +5,8 @@ import unittest
 from pathlib import Path
 
 from adapters import adapters
-from mutants import UNREACHED, all_mutants, weakenings
+from mutants import UNREACHED, Mutant, all_mutants, weakenings
+from switched import bodies, switched
 
 INCLUDE = Path(__file__).resolve().parents[2] / "include/tryst"
 
@@ -21,6 +22,17 @@ class Mutants(unittest.TestCase):
                 self.assertTrue(file.exists(), file)
                 text = file.read_text()
                 self.assertNotEqual(mutant.applied(text), text)
+
+    def test_are_compiled_together(self) -> None:
+        text = "struct s {\n    int f() { return g(1); }\n    int g(int i) { return i; } // {\n    int a = 0;\n};\n"
+        self.assertEqual([text[begin:end] for begin, end in bodies(text)], [" return g(1); ", " return i; "])
+        mutants = {1: Mutant("f", "s.hpp", "g(1)", "g(2)"), 2: Mutant("a", "s.hpp", "a = 0", "a = 1"),
+                   3: Mutant("f and g", "s.hpp", "g(1)", "g(3)", also=("return i", "return 0"))}
+        header = switched(text, mutants)
+        self.assertEqual(header.lines, [(2, 2, 1), (2, 2, 3), (3, 3, 3)])
+        self.assertIn("f() { if (::tryst_mutant() == 1) { return g(2); } else if (::tryst_mutant() == 3) { return g(3); } "
+                      "else { return g(1); }}\n", header.text)
+        self.assertIn("g(int i) { if (::tryst_mutant() == 3) { return 0; } else { return i; }} // {\n", header.text)
 
     def test_are_counted_on_their_page(self) -> None:
         count, known = len(weakenings(INCLUDE)), len(UNREACHED)
