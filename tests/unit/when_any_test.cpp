@@ -225,16 +225,23 @@ TEST_F(WhenAny, MayBeDestroyedWhenOneHasEnded) {
         auto got = co_await when_any(first, second);
         ADD_FAILURE() << got.index();
     };
-    const auto destroys = [&]() -> task<> {
+    const auto destroys = [&](bool after_its_turn) -> task<> {
         bare_coroutine met = waits();
+        if (after_its_turn) {
+            co_await plain.schedule(); // the limits are in force
+        }
         EXPECT_TRUE(other.try_send(std::make_unique<int>(1)));
         co_await plain.schedule(); // the second has the item; the first is being stopped
         met.destroy();
-        other.close();
-        bare_coroutine ends_at_once = waits();
-        ends_at_once.destroy();
     };
-    plain.run(destroys());
+    const auto ends_at_once = [&]() -> task<> {
+        waits().destroy();
+        co_return;
+    };
+    plain.run(destroys(false));
+    plain.run(destroys(true));
+    other.close();
+    plain.run(ends_at_once());
     EXPECT_EQ(open.try_send(nullptr).error(), exchange_errc::no_partner);
 }
 
