@@ -543,6 +543,30 @@ TEST(CaseSet, LetsInAPartyThatDestroysTheChannel) {
     EXPECT_EQ(ch, nullptr);
 }
 
+TEST(CaseSet, IsDecidedBeforeItsPartnerLetsOthersIn) {
+    numbers first;
+    numbers second;
+    heavy ch(10);
+    EXPECT_TRUE(ch.try_send(8));
+    const auto partner = [&]() -> bare_coroutine {
+        EXPECT_TRUE((co_await select(second.send(4), ch.send(5))).template get<0>());
+    }();
+    bool was_let_in = false;
+    const auto lighter = [&]() -> bare_coroutine {
+        EXPECT_TRUE(co_await ch.send(1));
+        was_let_in = true;
+        EXPECT_FALSE(first.try_send(1)); // and does not wait for the set
+    }();
+    case_set<int, receive_case<numbers>> set;
+    set.add(first.receive(), 1);
+    set.add(second.receive(), 2);
+    const auto got = set.try_next();
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got.token(), 2);
+    EXPECT_TRUE(was_let_in);
+    EXPECT_TRUE(partner.done() && lighter.done());
+}
+
 TEST(CaseSet, GoesOnAfterACancellationAndAReset) {
     parties start;
     channel<int> ch(1);
