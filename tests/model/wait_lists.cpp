@@ -123,9 +123,9 @@ public:
         closing_ = closers_ > 1;
         start_actors(*this);
         the_checker().join();
+        the_checker().starve(0); // there is memory again
         for (const actor& each : every_actor()) {
             if (each.when == '>') {
-                the_checker().starve(0); // there is memory again
                 act(each);
             }
         }
