@@ -155,6 +155,12 @@ def label_before(lines: list[str], number: int) -> str:
     return "?"
 
 
+# What a compare-exchange decides, if to lose that decision does no harm.
+HINTS = {"A": "a lost decision about the bound costs a collision, or an empty slot",
+         "G6": "a front that moves back costs a longer walk",
+         "G8": "an append that is not counted makes the next sweep later"}
+
+
 def split(include: Path, files: tuple[str, ...]) -> Iterator[Mutant]:
     """Each compare-exchange, as a load and a store."""
     for file in files:
@@ -164,9 +170,8 @@ def split(include: Path, files: tuple[str, ...]) -> Iterator[Mutant]:
             if found := re.search(r"compare_exchange_(strong|weak)", line):
                 labels.append(label := label_before(lines, number))
                 nth = f" ({labels.count(label)})" if labels.count(label) > 1 else ""
-                hint = "a lost decision about the bound costs a collision, or an empty slot"
-                yield Mutant(f"{label}: split into load and store{nth}", file, found[0],
-                             "split_compare_exchange", number, known=hint if label[0] == "A" else "")
+                yield Mutant(f"{label}: split into load and store{nth}", file, found[0], "split_compare_exchange", number,
+                             known=HINTS.get(label, HINTS.get(label[0], "")))
 
 
 def logic() -> Iterator[Mutant]:
