@@ -114,7 +114,6 @@ UNREACHED = {
     "Q2: acq_rel -> acquire": LOAD_BUFFERING,
     "Q4: acq_rel -> acquire": LOAD_BUFFERING,
     "Q5: release -> relaxed": LOAD_BUFFERING,
-    "Q7: acquire -> relaxed": LOAD_BUFFERING,
     "Q12: acq_rel -> acquire": LOAD_BUFFERING,
     "Q8: acquire -> relaxed": TOO_FAR,
     "Q14: acq_rel -> release": LINKS_TWICE,
