@@ -548,15 +548,17 @@ TEST(CaseSet, IsDecidedBeforeItsPartnerLetsOthersIn) {
     numbers second;
     heavy ch(10);
     EXPECT_TRUE(ch.try_send(8));
-    const auto partner = [&]() -> bare_coroutine {
-        EXPECT_TRUE((co_await select(second.send(4), ch.send(5))).template get<0>());
-    }();
+    const auto select_heavy = [&]() -> bare_coroutine {
+        EXPECT_TRUE((co_await select(second.send(4), ch.send(5))).get<0>());
+    };
     bool was_let_in = false;
-    const auto lighter = [&]() -> bare_coroutine {
+    const auto send_light = [&]() -> bare_coroutine {
         EXPECT_TRUE(co_await ch.send(1));
         was_let_in = true;
         EXPECT_FALSE(first.try_send(1)); // and does not wait for the set
-    }();
+    };
+    const auto partner = select_heavy();
+    const auto lighter = send_light();
     case_set<int, receive_case<numbers>> set;
     set.add(first.receive(), 1);
     set.add(second.receive(), 2);
