@@ -397,12 +397,6 @@ public:
             case 'p':
                 cursor_.store(given << 1U, std::memory_order_relaxed);
                 break;
-            case 'v': {
-                // Acquire: as [Q6].
-                const list::ticket t = cursor_.fetch_add(2, std::memory_order_acquire) >> 1U;
-                require_cancelled(t);
-                break;
-            }
             case 'h':
                 static_cast<void>(cell_of(given));
                 break;
@@ -429,14 +423,6 @@ private:
         const auto at = list_.find(t, from_);
         require(at.first == t, "a segment is lost");
         return list_.cell(at.n, t);
-    }
-
-    /// If there is still a segment of the ticket.
-    void require_cancelled(list::ticket t) {
-        const auto at = list_.find(t, from_);
-        require(at.first != t ||
-                    list_.cell(at.n, t).load(std::memory_order_relaxed) == list::cancelled_cell,
-                "a party has found a segment that was swept");
     }
 
     list list_;
